@@ -19,18 +19,18 @@ from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.settings.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Fill a stored response, which holds names only, with what they name at present."""
+"""Replace the names in a stored response by the present resources."""
 EventListener = Callable[[Session, Any], Awaitable[None]]
-"""Take part in the transaction that has changed events of a session."""
+"""Run in the transaction that has changed events of a session."""
 RemoveBatch = Callable[[Session, int], Awaitable[int]]
-"""Remove up to so many rows in the caller's transaction; return how many went."""
+"""Remove up to a number of rows in the caller's transaction; return the count."""
 RemoveOfEngine = Callable[[Session, int, int], Awaitable[int]]
-"""Remove up to a number of an engine's rows in the caller's transaction; return how many went.
+"""Remove up to a number of an engine's rows in the caller's transaction; return the count.
 
 The arguments are the session, the engine's id and the number.
 """
 HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
-"""Return True if an engine holds anything, at a time, for which its deletion needs `force`."""
+"""Return True if the engine holds anything at that time whose deletion needs `force`."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Sweep:
     """Periodic work that frees space or catches up.
 
     Attributes:
-        name: what goes, as the log names it.
-        run: does all there is to do, in transactions of its own; returns how many rows that were.
+        name: the removed rows, as the log names them.
+        run: does all pending work in its own transactions; returns the number of rows.
     """
 
     name: str
@@ -48,17 +48,17 @@ class Sweep:
 
 @dataclass
 class Registry:
-    """What features have registered.
+    """The hooks that features have registered.
 
     Attributes:
-        response_readers: by kind of operation, whose answers they complete.
+        response_readers: complete the responses of operations, by kind.
         event_listeners: called with each `sessions.services.changes.Appended` that completes an
             exchange.
         event_erasers: called with each `sessions.services.changes.Erased`.
         sweeps: in the order in which they run.
-        children: remove what an engine holds; what refers to others comes first.
+        children: remove the rows of an engine; rows that refer to others come first.
         holders: decide whether the deletion of an engine needs `force`.
-        waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+        waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
     """
 
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
@@ -72,31 +72,31 @@ class Registry:
 
 @dataclass(frozen=True)
 class Resources:
-    """What routes, services and jobs need from their process."""
+    """The collaborators that routes, services and jobs share."""
 
     settings: Settings
     clock: Clock
     db: Database
     database_url: str
     embedder: ManagedEmbedder
-    """That of the settings, which serves engines without vectors so far."""
+    """The embedder of the settings, which serves engines without vectors."""
     models: TextModels = field(default_factory=TextModels)
-    """The text models; without any, the built-in rules write memories."""
+    """The text models; if there are none, the built-in rules write memories."""
     readers: Readers = field(default_factory=Readers)
-    """The models that read what is kept off prompts; without any, the built-in one does."""
+    """The models that read task memory; if there are none, the built-in reader does."""
     registry: Registry = field(default_factory=Registry)
-    """Hooks of features, which the process registers at its start."""
+    """The hooks of features, registered at the start of the process."""
     skew: Skew = field(default_factory=Skew)
-    """The difference between the clocks of process and database, which `clock` corrects."""
+    """The offset between the clocks of process and database; `clock` corrects it."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the process stops to serve, before the requests under way are waited for."""
+    """Set when the process stops serving, before it waits for the requests under way."""
     embedders: Embedders = field(default=cast("Embedders", None))
-    """All that are open, by model; left out, it is `embedder` alone."""
+    """All open embedders, by model; only `embedder` by default."""
     kept: dict[type[Any], Any] = field(default_factory=dict)
-    """What features keep for the life of the process, by its class."""
+    """Objects of features that live as long as the process, by class."""
 
     def __post_init__(self) -> None:
-        # None, or those of before where `replace` has put another one in its place.
+        # None at first; stale once `dataclasses.replace` has changed `embedder`.
         if getattr(self.embedders, "current", None) is not self.embedder:
             object.__setattr__(self, "embedders", embedders_with(self.embedder))
 
@@ -105,15 +105,15 @@ class Resources:
 async def open_resources(
     settings: Settings, database_url: str, clock: Clock | None = None
 ) -> AsyncIterator[Resources]:
-    """Open the collaborators for the length of the block; the database must be migrated.
+    """Open the collaborators for the duration of the block; the database must be migrated.
 
     Args:
-        settings: say what to open.
+        settings: name the models and the limits.
         database_url: the address of the database.
-        clock: the process's own, which the database's sets right; a `FixedClock` stands for both.
+        clock: the process's clock, corrected by the database's; a `FixedClock` replaces both.
 
     Raises:
-        ModelSetupError: a model that the settings name cannot be opened.
+        ModelSetupError: a model of the settings cannot be opened.
     """
     models = open_models(settings)
     readers = open_readers(settings)
@@ -145,7 +145,7 @@ async def open_resources(
 
 @asynccontextmanager
 async def _following(db: Database, process: Clock, skew: Skew) -> AsyncIterator[Clock]:
-    """Give the clock of the process, set right by the database's for the length of the block."""
+    """Yield the clock of the process, corrected by the database's during the block."""
     if isinstance(process, FixedClock):
         yield process
         return

@@ -1,7 +1,7 @@
-"""Resource names: one class per collection, each with its text; those that are read, a parser.
+"""Resource names: one class per collection, with formatting and, where needed, a parser.
 
-A name that has the wrong form is INVALID_ARGUMENT; a well-formed name whose id no resource can
-have is NOT_FOUND, because that is what the caller would be told after a look into the database.
+A name of the wrong form is INVALID_ARGUMENT. A well-formed name with an impossible id is NOT_FOUND,
+as it would be after a look-up in the database.
 """
 
 import re
@@ -15,18 +15,18 @@ from app.kernel.errors import InvalidArgument, NotFound
 MAX_INT64 = 2**63 - 1
 MAX_ID_CHARS = 63
 WILDCARD = "-"
-"""Stands for any project or location, and for any memory in `memories/-/revisions` (AIP-159)."""
+"""Any project or location, or any memory in `memories/-/revisions` (AIP-159)."""
 
 # One spelling per id: no sign, no leading zero, ASCII digits only.
 INT64_ID = r"[1-9][0-9]{0,18}"
 CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# Chosen ids and those made by the server, which start with a digit.
+# Ids chosen by callers, and ids made by the server, which start with a digit.
 STORED_ID = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # Wider than the API's definition: agent frameworks choose ids with capitals and underscores.
 SESSION_ID = r"[A-Za-z0-9_-]{1,63}"
 _INT64_ID, _CHOSEN_ID, _STORED_ID = map(re.compile, (INT64_ID, CHOSEN_ID, STORED_ID))
 _SESSION_ID = re.compile(SESSION_ID)
-# The parent is opaque, but has to be storable and printable.
+# The parent is opaque, but must be storable and printable.
 _PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
 _SHOWN_CHARS = 80
 
@@ -47,12 +47,12 @@ def parse_engine_id(text: str) -> int:
 
 
 def is_engine_id(text: str) -> bool:
-    """Say whether an engine can have this id."""
+    """Return True if an engine can have this id."""
     return _INT64_ID.fullmatch(text) is not None and int(text) <= MAX_INT64
 
 
 def is_project_id(text: str) -> bool:
-    """Say whether a project, or a location, can have this id."""
+    """Return True if a project or a location can have this id."""
     return _PARENT_ID.fullmatch(text) is not None
 
 
@@ -122,19 +122,19 @@ def _parse_int64_id(collection: str, text: str) -> int:
 
 
 def shown_id(text: str) -> str:
-    """Make a foreign id safe to repeat in a message."""
+    """Return a foreign id in a form that is safe in a message."""
     return text[:_SHOWN_CHARS].encode("ascii", "backslashreplace").decode("ascii")
 
 
 def split_name(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
-    """Return what is before the last collection of a name, and the id in it.
+    """Split a name into the part before its last collection, and the id in that collection.
 
     Raises:
         InvalidArgument: the name does not end in an id of this collection.
     """
     head, _, identity = text.rpartition("/")
-    head, _, found = head.rpartition("/")
-    if found != collection or not identity:
+    head, _, last = head.rpartition("/")
+    if last != collection or not identity:
         raise _malformed(form, field)
     return head, identity
 
@@ -145,14 +145,14 @@ def _malformed(form: str, field: str) -> InvalidArgument:
 
 @dataclass(frozen=True, slots=True)
 class LocationName:
-    """A project and a location. Both are opaque: an id, a number, any text."""
+    """A project and a location. Both are opaque text."""
 
     project: str
     location: str
 
     @classmethod
     def parse(cls, text: str, field: str = "parent", form: str = _LOCATION_FORM) -> Self:
-        """Read a full name; `form` is that of the name which this is the beginning of.
+        """Parse a full name; `form` is the form of the longer name that begins with it.
 
         Raises:
             InvalidArgument: the text is not such a name.
@@ -172,7 +172,7 @@ class LocationName:
 
 @dataclass(frozen=True, slots=True)
 class EngineName:
-    """An engine, whose id is unique over the whole service."""
+    """An engine; its id is unique in the whole service."""
 
     project: str
     location: str
@@ -180,9 +180,9 @@ class EngineName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name", form: str = ENGINE_FORM) -> Self:
-        """Read a full name; `memoryBanks` is an alias of the collection.
+        """Parse a full name; `memoryBanks` is an alias of the collection.
 
-        `form` is that of the name which this is the beginning of.
+        `form` is the form of the longer name that begins with it.
 
         Raises:
             InvalidArgument: the text is not such a name.

@@ -1,4 +1,4 @@
-"""Names of what task memory holds; read as `app.kernel.names` reads the others."""
+"""Resource names of task memory; the rules are those of `app.kernel.names`."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.names import ENGINE_FORM, EngineName, shown_id, split_name
 
-# Tools and frameworks choose these.
+# Tools and frameworks choose these ids.
 TASK_ID = r"[A-Za-z0-9._-]{1,128}"
 MAX_TASK_ID_CHARS = 128
 TASK_ID_FORM = (
@@ -24,12 +24,12 @@ _ARTIFACT_FORM = _NAMESPACE_FORM + "/artifacts/{artifact}"
 
 
 def is_task_id(text: str) -> bool:
-    """Say whether a task memory, or what is in one, can have this id; `..` leads elsewhere."""
+    """Return True if a task memory or a resource in it can have this id; `..` is a path."""
     return _TASK_ID.fullmatch(text) is not None and text not in {".", ".."}
 
 
 def parse_task_id(collection: str, text: str) -> str:
-    """Read the id of a task memory, or of what is in one.
+    """Parse the id of a task memory or of a resource in it.
 
     Raises:
         NotFound: no resource of the collection can have this id.
@@ -40,7 +40,7 @@ def parse_task_id(collection: str, text: str) -> str:
 
 
 def check_task_id(field: str, text: str) -> str:
-    """Return the id that a caller chose for a task memory, or for what is in one.
+    """Check an id that a caller chose for a task memory or a resource in it; return it.
 
     Raises:
         InvalidArgument: the id is not acceptable; the error names the field.
@@ -52,7 +52,7 @@ def check_task_id(field: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskMemoryName:
-    """A task memory of an engine: what tools returned and prompts do not show."""
+    """A task memory of an engine: tool outputs kept off prompts."""
 
     engine: EngineName
     memory: str
@@ -76,7 +76,7 @@ class TaskMemoryName:
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicyName:
-    """What a task memory does with the outputs of a tool."""
+    """The policy of a task memory for the outputs of a tool."""
 
     memory: TaskMemoryName
     tool: str
@@ -88,7 +88,7 @@ class ToolPolicyName:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceName:
-    """The artifacts of a task memory that belong together, such as one tool output."""
+    """A group of artifacts of a task memory, such as one tool output."""
 
     memory: TaskMemoryName
     namespace: str
@@ -112,7 +112,7 @@ class NamespaceName:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactName:
-    """One text or file of a namespace."""
+    """A text or file of a namespace."""
 
     namespace: NamespaceName
     artifact: str

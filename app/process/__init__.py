@@ -1,1 +1,1 @@
-"""How the service starts: composition, and the commands of `memory-bank`."""
+"""Composition of the processes, and the commands of `memory-bank`."""

@@ -1,6 +1,6 @@
-"""`memory-bank demo`: the main features, shown with bundled conversations on a temporary server.
+"""`memory-bank demo`: the main features, on a temporary server with bundled conversations.
 
-A client like any other: everything it shows goes over HTTP.
+It is an ordinary client: every request goes over HTTP.
 """
 
 import asyncio

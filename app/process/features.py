@@ -1,7 +1,7 @@
 """The roster: every feature of the service, the upper ones first.
 
-A new feature needs its line here. What refers to other rows is removed before these, so that the
-order is that of the removal of an engine, too.
+A new feature needs a line here. The order is also that of the removal of an engine: rows that refer
+to others are removed before them.
 """
 
 from collections import Counter
@@ -62,14 +62,14 @@ FEATURES = (
 
 
 class RosterError(RuntimeError):
-    """Two features claim the same, or one registers what does not fit together."""
+    """Two features register the same name, or the demands and routes of one differ."""
 
 
 def check(features: Sequence[Feature]) -> None:
-    """Check that no two features register the same, and that demands and routes agree.
+    """Check that registered names are unique, and that every demand has a route.
 
     Raises:
-        RosterError: they do not; names the features.
+        RosterError: a check fails; the message names the features.
     """
     for kind, names in (
         ("name", ((feature, [feature.name]) for feature in features)),
@@ -116,16 +116,18 @@ def demands() -> Mapping[str, Demand]:
 
 
 def jobs() -> Mapping[str, JobFunction]:
-    """Return what runs operations, by kind."""
+    """Return the functions that run operations, by kind."""
     return {kind: run for feature in FEATURES for kind, run in feature.jobs.items()}
 
 
 def register(resources: Resources) -> Resources:
-    """Fill the registry of a process's resources, and return these; again, it changes nothing."""
+    """Fill the registry of a process's resources and return them; idempotent."""
     registry = resources.registry
     registry.sweeps = tuple(sweep for feature in FEATURES for sweep in feature.sweeps)
-    registry.children = tuple(found.children for found in FEATURES if found.children is not None)
-    registry.holders = tuple(found.holds for found in FEATURES if found.holds is not None)
+    registry.children = tuple(
+        feature.children for feature in FEATURES if feature.children is not None
+    )
+    registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
         for kind, reader in feature.response_readers.items():

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 app = typer.Typer(
-    help="API keys: who may call, and what they may do and reach. They are managed on the database"
-    " itself: that of MEMORY_BANK_DATABASE_URL, else the one in the data folder, be a server"
-    " running or not.",
+    help="Manage API keys: who may call, and what each caller may do and reach. The commands work"
+    " on the database of MEMORY_BANK_DATABASE_URL, else on the one in the data folder, with or"
+    " without a running server.",
     no_args_is_help=True,
 )
 
@@ -70,7 +70,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         typer.Option(help="KEY=VALUE that a scope must have; repeatable, also for one key."),
     ] = None,
     expires_in: Annotated[
-        str | None, typer.Option(help="When it ends: 30d, 12h, 3600s ...; absent: never.")
+        str | None, typer.Option(help="Lifetime: 30d, 12h, 3600s ...; absent: unlimited.")
     ] = None,
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
@@ -96,7 +96,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
 
 @app.command("list")
 def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
-    """List all keys, newest first, with those that are revoked or have expired."""
+    """List all keys, newest first, including revoked and expired keys."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
     keys = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
@@ -111,7 +111,7 @@ def revoke(
     key: _Key,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Even the last key that can manage keys.")
+        bool, typer.Option("--force", help="Revoke even the last key that can manage keys.")
     ] = False,
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
@@ -166,8 +166,8 @@ def _request(given: Mapping[str, Any]) -> "CreateKeyRequest":
         return CreateKeyRequest.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        said = str(first["msg"]).removeprefix("Value error, ")
-        fail(f"{_OPTIONS[str(first['loc'][0])]}: {said}.", MISUSED)
+        message = str(first["msg"]).removeprefix("Value error, ")
+        fail(f"{_OPTIONS[str(first['loc'][0])]}: {message}.", MISUSED)
 
 
 def _managed(

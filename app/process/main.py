@@ -47,7 +47,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     unserved.router,
 )
 _ROUTES = [route for router in _ROUTERS for route in router.routes]
-# A route whose last part is any id would take the path of one with a verb after it.
+# Paths with a verb first: a route that ends in any id would match them too.
 _ADMITTED = sorted(
     (route for route in _ROUTES if isinstance(route, AdmittedRoute)),
     key=lambda route: ":" not in route.path,
@@ -55,9 +55,9 @@ _ADMITTED = sorted(
 _DESCRIPTION = """\
 A self-hosted memory service for AI agents that speaks the Memory Bank API.
 
-Paths are documented under `/v1beta1/projects/{project}/locations/{location}`; `/v1` works alike,
-the `projects/.../locations/...` part may be left out, and `memoryBanks` stands for
-`reasoningEngines`. Fields are accepted in camelCase and in snake_case. Send the API key as
+Paths are documented under `/v1beta1/projects/{project}/locations/{location}`. `/v1` is an alias of
+`/v1beta1`, and `memoryBanks` of `reasoningEngines`. The `projects/.../locations/...` part is
+optional. Fields are accepted in camelCase and in snake_case. Send the API key as
 `Authorization: Bearer KEY` or as `x-goog-api-key: KEY`.
 """
 
@@ -73,8 +73,8 @@ def create_app(resources: Resources) -> FastAPI:
         openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # Its records of failed requests would hold what was sent, and its look for a receiver
-        # costs every request.
+        # Records of failed requests would contain request bodies, and the search for a collector
+        # costs time in every request.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=_middleware(settings),
         dependencies=[
@@ -102,7 +102,7 @@ def create_app(resources: Resources) -> FastAPI:
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
-    """Return what every request passes, the outermost first."""
+    """Return the middleware of every request, the outermost first."""
     pace = BodyPace(settings.body_seconds, settings.body_min_bytes_per_second)
     return [
         Middleware(RequestLog),
@@ -118,7 +118,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
 
 
 def create_metrics_app(resources: Resources) -> FastAPI:
-    """Build what is served beside the application, without a key: health and metrics."""
+    """Build the application that serves health and metrics without a key."""
     return create_probes(resources, _gauges(resources))
 
 
@@ -134,7 +134,7 @@ def _streamed() -> re.Pattern[str]:
 
 
 def _gate(resources: Resources) -> Gate:
-    """Build what stands before every route."""
+    """Build the gate before every route."""
     return Gate(
         directory=Directory(resources.db),
         limits=LimitService(resources.db, resources.clock, resources.settings),
@@ -144,7 +144,7 @@ def _gate(resources: Resources) -> Gate:
 
 
 def _gauges(resources: Resources) -> GaugeRefresh:
-    """Name whose gauges are read from the database when the metrics are asked for."""
+    """Return the refresh of the gauges that each scrape reads from the database."""
     refreshers = {
         source: partial(refresh, resources)
         for feature in FEATURES
@@ -154,10 +154,10 @@ def _gauges(resources: Resources) -> GaugeRefresh:
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the document of the API."""
+    """Return the OpenAPI document."""
     if app.openapi_schema is None:
-        found = get_openapi(
+        document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        app.openapi_schema = tidied(found)
+        app.openapi_schema = tidied(document)
     return app.openapi_schema

@@ -1,4 +1,4 @@
-"""Imports every table, so that migrations and the drift test see the whole schema."""
+"""The whole schema, for migrations and the drift test: this module imports every table."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The processes: a server, alone or with its database and worker, and a worker."""
+"""The processes: a server, alone or with its database and worker; and a worker."""
 
 import asyncio
 import gc
@@ -39,18 +39,18 @@ from app.web.room import GivingUp
 log = structlog.get_logger()
 
 _BACKLOG = 2048
-"""Connections that wait to be accepted; uvicorn's own default."""
+"""Limit of connections not yet accepted; uvicorn's default."""
 _GARBAGE = (10_000, 20, 20)
-"""Objects made between two collections of young garbage; those between two of older garbage."""
+"""Thresholds of the garbage collector, from the young to the old generation."""
 
 
 class ServeError(RuntimeError):
-    """The server cannot start; the message says why."""
+    """The server cannot start; the message names the reason."""
 
 
 @dataclass(frozen=True)
 class OpenProcess:
-    """A process's resources, and the API key that was made because there was none."""
+    """A process's resources, and the first API key if this start created it."""
 
     resources: Resources
     first_key: str | None
@@ -60,7 +60,7 @@ class OpenProcess:
 async def open_process(
     settings: Settings, clock: Clock | None = None
 ) -> AsyncIterator[OpenProcess]:
-    """Open database and resources, with the first key and the first engine in place.
+    """Open database and resources; create the first key and the first engine if needed.
 
     Without a database URL this starts the embedded Postgres and migrates it.
 
@@ -68,7 +68,7 @@ async def open_process(
         SchemaError: the external database is not ready for this release.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
-        ServeError: the administrator's key of the settings can be no key.
+        ServeError: the administrator's key of the settings is not a valid key.
     """
     configured = _admin_key(settings)
     async with AsyncExitStack() as stack:
@@ -87,24 +87,24 @@ async def open_process(
 
 
 def _admin_key(settings: Settings) -> str | None:
-    """Return the administrator's key that the settings name.
+    """Return the administrator's key of the settings.
 
     Raises:
-        ServeError: it looks like a key of this service, but is not one: nobody could use it.
+        ServeError: it has the form of a key of this service, but a wrong checksum.
     """
     configured = settings.admin_key.get_secret_value() if settings.admin_key else None
     if configured is not None and is_mistyped(configured):
         raise ServeError(
-            "MEMORY_BANK_ADMIN_KEY looks like a key that this service has made, but its last six"
-            " characters do not fit the others; see whether it was mistyped or cut."
+            "MEMORY_BANK_ADMIN_KEY must be a complete key; got a key of this service whose last"
+            " six characters are a wrong checksum. Check for a typing error."
         )
     return configured
 
 
 async def _warm(resources: Resources) -> None:
-    """Load the model, and see that its vectors are as long as before.
+    """Load the model, and check that the length of its vectors is unchanged.
 
-    Where that fails, what needs no model is served nevertheless.
+    After a failure the process still serves requests that need no model.
     """
     embedder = resources.embedder
     log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
@@ -112,15 +112,14 @@ async def _warm(resources: Resources) -> None:
         await embedder.warm()
         await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
         _keep_what_is_there()
-    except Exception as error:  # noqa: BLE001 - the next use tries again, and says so to its caller
+    except Exception as error:  # noqa: BLE001 - the next use retries, and reports to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
 
 
 def _keep_what_is_there() -> None:
-    """Let the collector of garbage look no more at what the start has made, which stays.
+    """Exclude the start's objects from garbage collection, and collect less often.
 
-    To look through all of it stops the process for a fifth of a second; what else there is, it
-    looks through less often than it would.
+    A full collection of these objects stops the process for a fifth of a second.
     """
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
@@ -143,7 +142,7 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _checked(settings: Settings) -> str:
-    """Return the address of the external database, which is ready for this release.
+    """Check that the external database is ready for this release; return its address.
 
     Raises:
         SchemaError: it is not ready, or cannot be used with these settings.
@@ -159,19 +158,19 @@ async def _checked(settings: Settings) -> str:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the process around it."""
+    """A server that leaves signals to its process."""
 
     @override
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # uvicorn would raise the signal again once it has stopped, and so kill the process
-        # before the worker and the database have.
+        # uvicorn raises the signal again after its stop. That would kill the process before the
+        # worker and the database have stopped.
         yield
 
 
 @dataclass(frozen=True)
 class Listening:
-    """The port of a server, and the task that ends when the server does."""
+    """The port of a server, and the task that ends with the server."""
 
     port: int
     task: asyncio.Task[None]
@@ -179,12 +178,12 @@ class Listening:
 
 @asynccontextmanager
 async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
-    """Serve beside the block; on the embedded database work, too, since nobody else does.
+    """Serve beside the block; with the embedded database, also run the worker.
 
-    Servers and worker stop at the same time: each may take the whole period of grace.
+    Servers and worker stop at the same time: each may take the whole grace period.
 
     Raises:
-        ServeError: the address cannot be listened on.
+        ServeError: the address is invalid or in use.
     """
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
     try:
@@ -221,7 +220,7 @@ async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncI
 
 @asynccontextmanager
 async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve on a socket beside the block; give the task that ends when the server does."""
+    """Serve on a socket beside the block; yield the task that ends with the server."""
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
@@ -259,13 +258,13 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
     """Wait until the process is asked to stop.
 
     Raises:
-        ServeError: the server has ended before.
+        ServeError: the server ended first.
     """
     asked = asyncio.create_task(stopping.wait())
     await asyncio.wait({asked, server}, return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()
     if not stopping.is_set():
-        raise ServeError("The server has ended by itself; the log says why.")
+        raise ServeError("The server ended by itself; see the log for the reason.")
 
 
 def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
@@ -284,7 +283,7 @@ def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn
         access_log=False,
         lifespan="off",
         server_header=False,
-        # By default anyone on this machine would be believed.
+        # By default uvicorn trusts every client on this machine.
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
         timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
@@ -304,9 +303,9 @@ def _bounds(settings: Settings) -> Bounds:
 
 
 async def work(settings: Settings, clock: Clock | None = None) -> None:
-    """Work until SIGINT or SIGTERM; for processes beside servers on an external database.
+    """Run the worker until SIGINT or SIGTERM, beside servers on an external database.
 
-    Without a `clock`, the process has that of its machine.
+    Without a `clock`, the process uses that of its machine.
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
@@ -317,10 +316,10 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
 
 
 class _Stopping(asyncio.Event):
-    """Set once the process is asked to stop. What is still starting does not look: it is cancelled.
+    """An event that is set once the process is asked to stop; a start under way is cancelled.
 
     Args:
-        task: the process's own.
+        task: the process's main task.
     """
 
     def __init__(self, task: asyncio.Task[object]) -> None:
@@ -330,7 +329,7 @@ class _Stopping(asyncio.Event):
         self._task = task
 
     def ask(self) -> None:
-        """Stop."""
+        """Ask the process to stop."""
         if not self.is_up and not self.is_set():
             self.has_cancelled = self._task.cancel()
         self.set()
@@ -338,9 +337,9 @@ class _Stopping(asyncio.Event):
 
 @asynccontextmanager
 async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
-    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves.
+    """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
 
-    A process that does not stop then, or whose event loop turns no more, is ended.
+    The watchdog ends a process that does not stop then, or whose event loop hangs.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -352,7 +351,7 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
         with Watchdog(loop, settings).watching():
             yield stopping
     except asyncio.CancelledError:
-        # Everything has been closed on the way here; the process has ended as it was asked to.
+        # The unwinding has closed everything; the process ends as asked.
         if not stopping.has_cancelled:
             raise
         task.uncancel()
@@ -362,14 +361,14 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
 
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
-    """Run a process's coroutine to its end, on the fast event loop where there is one."""
+    """Run a process's coroutine to its end, on uvloop if it is installed."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(process())
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
-        import uvloop  # noqa: PLC0415 - not there on Windows
+        import uvloop  # noqa: PLC0415 - not available on Windows
     except ImportError:
         return None
     return uvloop.new_event_loop
@@ -394,6 +393,6 @@ def _announce(settings: Settings, port: int, process: OpenProcess) -> None:
 
 
 def offline_resources(settings: Settings) -> Resources:
-    """Return resources that are connected to nothing, to describe the application with."""
+    """Return resources without connections, for the OpenAPI document."""
     database = Database(open_engine("postgresql:///nowhere", settings))
     return Resources(settings, SystemClock(), database, "", open_embedder(settings))

@@ -29,7 +29,7 @@ def make_runner(resources: Resources) -> Runner:
 
 @asynccontextmanager
 async def working(resources: Resources) -> AsyncIterator[None]:
-    """Run the worker beside the block; when the block ends, let running work end in time."""
+    """Run the worker beside the block; after the block, give running work time to end."""
     runner = make_runner(resources)
     scheduler = _scheduler(resources)
     tasks = [
@@ -49,7 +49,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
 
 
 async def _kept_running(runner: Runner) -> None:
-    """Run the runner, again should it ever end with an error: clients wait for what it does."""
+    """Run the runner, and restart it after an error: clients wait for its operations."""
     while True:
         try:
             await runner.run()

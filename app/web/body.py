@@ -1,4 +1,4 @@
-"""Reads JSON bodies: bounded, in time, declared as JSON, an object, of what can be stored only."""
+"""JSON bodies: bounded, timely, declared as JSON, one object, with storable values only."""
 
 import asyncio
 import re
@@ -18,25 +18,24 @@ from app.web.errors import render
 from app.web.headers import header
 from app.web.incoming import BodyPace, Incoming
 
-_BROKEN_OFF = "The body was broken off."
+_INCOMPLETE = "The body is incomplete: the connection closed before its end."
 LONG_BYTES = 32 * 1024
-"""A longer body is read, and checked, beside the event loop."""
+"""Bodies beyond this length are parsed in a thread."""
 _LARGE_BYTES = 256 * 1024
-"""A longer one costs something, too, and not many are read at a time."""
+"""Bodies beyond this length are charged to the key, and few are parsed at a time."""
 _CHECKED_AT_ONCE = 2
 _UNIT_BYTES = 512 * 1024
-"""What a unit of the key's rate pays for, of such a body."""
+"""Bytes of a large body that one unit of the key's rate pays for."""
 
 
 class JsonBody:
-    """ASGI middleware: checks the body of every request that has one, and passes it on whole.
+    """ASGI middleware that checks every request body, and passes it on whole.
 
     Args:
-        app: the application inside.
-        max_bytes: of a body.
-        pace: how slowly a body may come.
-        streamed: matches the method and path, with a blank between them, of the routes that read
-            their bodies themselves.
+        app: the inner application.
+        max_bytes: the maximum length of a body.
+        pace: the minimum pace of a body.
+        streamed: matches "METHOD /path" of the routes that read their bodies themselves.
     """
 
     def __init__(
@@ -46,18 +45,18 @@ class JsonBody:
         self._streamed = streamed
         self._max_bytes = max_bytes
         self._pace = pace
-        # A body may take a hundred times its size while it is checked.
+        # Parsing may take a hundred times the size of a body.
         self._checking = asyncio.Semaphore(_CHECKED_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a bad body; pass a good one on."""
+        """Refuse an invalid body; pass a valid one on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif self._streamed.fullmatch(f"{scope['method']} {scope['path']}"):
             with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
                 await self._app(scope, incoming.receive, send)
         elif _has_none(scope):
-            # What counts a body, and times it, costs as much as all else here.
+            # Counting and timing a body would double the cost of this middleware.
             await self._pass_on(scope, receive, receive, send)
         else:
             with Incoming(scope, receive, self._pace, is_streamed=False) as incoming:
@@ -68,21 +67,21 @@ class JsonBody:
         try:
             body = await self._read(scope, incoming)
             if body:
-                # Read once: the route takes it from here.
+                # Parsed once: the route takes the result from here.
                 scope.setdefault("state", {})["json"] = await self._check(scope, body)
         except ServiceError as error:
             await render(await charged(scope, error))(scope, receive, send)
             return
         if body:
-            # The framework shall read it as what it was checked to be, however that was declared.
+            # The checked type, so that the framework parses it as JSON whatever was declared.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
         replayed = _replay(body, receive)
-        # The route has it from there, and keeps it no longer than it needs it.
+        # Only `replayed` refers to the bytes now, so that the route can free them.
         del body
         try:
             await self._app(scope, replayed, send)
         finally:
-            # A connection that has ended keeps its last request until garbage is collected.
+            # An ended connection keeps its last request until the garbage is collected.
             scope.get("state", {}).pop("json", None)
 
     async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class JsonBody:
             return read_json(body, content_type)
         if len(body) <= _LARGE_BYTES:
             return await asyncio.to_thread(read_json, body, content_type)
-        # Before it costs anything; a request that is admitted pays for its method as well.
+        # Before the work; an admitted request also pays for its method.
         await _charge(scope, min(MAX_COST, ceil(len(body) / _UNIT_BYTES)))
         async with self._checking:
             return await asyncio.to_thread(read_json, body, content_type)
@@ -105,23 +104,23 @@ class JsonBody:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                # What came is not what was asked; nobody is there to read the answer.
-                raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON)
+                # The request is incomplete, and nobody is left to read the answer.
+                raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON)
             body.write(message.get("body", b""))
             if body.tell() > self._max_bytes:
                 self._refuse_length()
             if not message.get("more_body"):
-                # Without a copy, which would hold up the loop and take as much again.
+                # Without a copy, which would block the loop and double the memory.
                 return body.getvalue()
 
     def _refuse_length(self) -> NoReturn:
         raise ResourceExhausted(
-            f"The body is longer than {self._max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
+            f"The body must be at most {self._max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
         )
 
 
 def _has_none(scope: Scope) -> bool:
-    """Say whether a request has no body."""
+    """Return True if a request has no body."""
     return (header(scope, b"content-length") or b"0") == b"0" and (
         header(scope, b"transfer-encoding") is None
     )
@@ -140,9 +139,9 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def let_go(request: Request) -> None:
-    """Keep the bytes of a body no longer, and count it no more: it was read as what it means."""
-    # The framework only looks whether there are any.
-    request._body = b"{}"  # noqa: SLF001 - where the framework keeps it
+    """Free the bytes of a parsed body, and stop counting it."""
+    # The framework only checks that the body is not empty.
+    request._body = b"{}"  # noqa: SLF001 - the framework keeps it here
     del request.state.json
     incoming: Incoming | None = getattr(request.state, "incoming", None)
     if incoming is not None:
@@ -150,10 +149,10 @@ def let_go(request: Request) -> None:
 
 
 async def _charge(scope: Scope, cost: int) -> None:
-    """Charge what is done before the request is admitted; what needs no key is free.
+    """Charge work before admission to the caller's key; requests without a key are free.
 
     Raises:
-        ResourceExhausted: the key has not that much left.
+        ResourceExhausted: the key's rate is used up.
     """
     caller = scope.get("state", {}).get("caller")
     if caller is not None:
@@ -162,7 +161,7 @@ async def _charge(scope: Scope, cost: int) -> None:
 
 
 async def charged(scope: Scope, error: ServiceError) -> ServiceError:
-    """Return what a body is refused with, or that its key has nothing left to be told it with."""
+    """Charge a refusal to its key; return the refusal, or the error that the rate is used up."""
     try:
         await _charge(scope, 1)
     except ServiceError as refusal:
@@ -172,10 +171,10 @@ async def charged(scope: Scope, error: ServiceError) -> ServiceError:
 
 
 def read_json(body: bytes, content_type: str | None) -> dict[str, Any]:
-    """Return the JSON object that a body is, of what can be stored.
+    """Parse a body as a JSON object with storable values only.
 
     Raises:
-        InvalidArgument: it is none; with status 415 where it is declared as something else.
+        InvalidArgument: it is not such an object; status 415 if it is declared as another type.
     """
     media = media_type(content_type)
     if media != "application/json" and not media.endswith("+json"):
@@ -186,18 +185,18 @@ def read_json(body: bytes, content_type: str | None) -> dict[str, Any]:
 
 
 def media_type(content_type: str | None) -> str:
-    """Return as what a body is declared, without parameters; undeclared, it is JSON."""
+    """Return the declared media type of a body without parameters; JSON by default."""
     return (content_type or "application/json").partition(";")[0].strip().lower()
 
 
 async def pieces(request: Request) -> AsyncIterator[bytes]:
-    """Yield a body as it comes, for a route whose path `_STREAMED` has.
+    """Yield the parts of a body as they arrive, for a route whose demand is `is_streamed`.
 
-    Nothing bounds how long it is, but how slowly it may come.
+    The length is unlimited; the pace is not.
 
     Raises:
-        DeadlineExceeded: it comes too slowly.
-        InvalidArgument: it was broken off.
+        DeadlineExceeded: the body arrives too slowly.
+        InvalidArgument: the connection closed before the end of the body.
         ResourceExhausted: the key has too many bodies open.
     """
     try:
@@ -205,4 +204,4 @@ async def pieces(request: Request) -> AsyncIterator[bytes]:
             if piece:
                 yield piece
     except ClientDisconnect:
-        raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON) from None
+        raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON) from None

@@ -30,7 +30,7 @@ from app.kernel.task_names import (
     parse_task_id,
 )
 
-# What follows is for the API's document only: other ids have a message of their own, and are 404.
+# Patterns for the OpenAPI document only; the parsers answer an id of another form with 404.
 _PARENT_SCHEMA: dict[str, Any] = {"pattern": r"^[^/\u0000-\u001f\u007f]{1,256}$"}
 _INT64_SCHEMA: dict[str, Any] = {"pattern": f"^{INT64_ID}$"}
 _TEXT_SCHEMA: dict[str, Any] = {"pattern": f"^{STORED_ID}$"}
@@ -54,8 +54,8 @@ _DOCUMENTED: dict[str, dict[str, Any]] = {
 }
 
 
-# Read from the path itself: the framework would take each part for a dependency of its own, and
-# half a millisecond for all of them. The document of the API is told of them by `path_parameters`.
+# Read from the path itself: as dependencies of the framework, the parts would take half a
+# millisecond. `path_parameters` declares them to the OpenAPI document.
 
 
 async def _location(request: Request) -> LocationName:
@@ -115,8 +115,8 @@ async def _operation(request: Request) -> OperationName:
 
 
 async def _revision(request: Request) -> str:
-    found: str = request.path_params["revision"]
-    return found
+    revision: str = request.path_params["revision"]
+    return revision
 
 
 async def _key(request: Request) -> str:
@@ -159,7 +159,7 @@ _UNNAMED = "?"
 
 
 def path_parameters(path: str) -> list[dict[str, Any]]:
-    """Return what the document of the API says of the parameters of a path."""
+    """Return the parameters of a path for the OpenAPI document."""
     schemas = {name: schema for name, _, schema in _COLLECTIONS}
     return [
         {
@@ -175,7 +175,7 @@ def path_parameters(path: str) -> list[dict[str, Any]]:
 
 
 def resource_named_by(path: Mapping[str, str]) -> str:
-    """Return the name of what path parameters name; what cannot be an id is not repeated."""
+    """Return the resource name that path parameters form; invalid ids are not repeated."""
     parts: list[str] = []
     for parameter, collection, schema in _COLLECTIONS:
         if parameter in path:

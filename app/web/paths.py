@@ -1,12 +1,12 @@
 """One set of routes for every spelling of a path.
 
     /v1/... and /v1beta1/...                               are one API
-    projects/{p}/locations/{l}/reasoningEngines/{e}        the form that the routes have
+    projects/{p}/locations/{l}/reasoningEngines/{e}        the canonical form
     reasoningEngines/{e}                                   the engine by its id alone
-    memoryBanks/{b}                                        another name of the collection
-    {engine}/memories/{m}/operations/{o}                   operations are kept under the engine
-    .../memories/                                          a slash at the end has no meaning
-    /v1/keys... and /v1/auditEvents...                     of the service itself; so is /v1beta1/...
+    memoryBanks/{b}                                        an alias of the collection
+    {engine}/memories/{m}/operations/{o}                   an operation of the engine
+    .../memories/                                          a trailing slash is ignored
+    /v1/keys... and /v1/auditEvents...                     of the service; /v1beta1/... too
 
 Source: wire specification, sections 2.5 and 3.
 """
@@ -18,12 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.kernel.names import WILDCARD
 
 PREFIX = "/v1beta1/projects/{project}/locations/{location}"
-"""The path of what lies in a project starts so."""
+"""The prefix of paths within a project and location."""
 ENGINE = PREFIX + "/reasoningEngines/{engine}"
 """The path of an engine."""
 
 SERVICE = "/v1"
-"""The path of what belongs to the service as a whole starts so."""
+"""The prefix of paths of the service as a whole."""
 
 _OF_SERVICE = re.compile(r"\A/v1beta1/(?=(?:keys|auditEvents)(?:[/:]|$))")
 _VERSION = re.compile(r"/v1(?:beta1)?/(?=projects/|reasoningEngines|memoryBanks)")
@@ -33,7 +33,7 @@ _CHILD_OPERATION = re.compile(r"(reasoningEngines/[^/]+)/(?:memories|sessions)/[
 
 
 def canonical(path: str) -> str:
-    """Return the path in the form that the routes have; other paths as they are."""
+    """Return the canonical form of an API path; other paths unchanged."""
     version = _VERSION.match(path)
     if version is None:
         return _OF_SERVICE.sub(f"{SERVICE}/", path)
@@ -48,7 +48,7 @@ def canonical(path: str) -> str:
 
 
 class CanonicalPath:
-    """ASGI middleware: rewrites the path before it is routed."""
+    """ASGI middleware that rewrites the path before routing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -56,8 +56,8 @@ class CanonicalPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on under its canonical path."""
         if scope["type"] == "http":
-            # In place, since the middleware around this one reads the route from the same scope.
-            # A slash that is written as %2F is part of an id.
+            # In place: the outer middleware reads the route from the same scope. A slash written
+            # as %2F is part of an id.
             has_slash = scope["raw_path"].endswith(b"/") and scope["path"] != "/"
             scope["path"] = canonical(scope["path"].removesuffix("/" if has_slash else ""))
             scope["raw_path"] = scope["path"].encode()

@@ -26,7 +26,7 @@ router = Router(
 async def purge_memories(
     context: Mutation, engine: EnginePath, body: PurgeMemoriesRequest
 ) -> Operation:
-    """Delete the memories that match, of any scope; without `force`, count them."""
+    """Delete the matching memories of any scope; without `force`, count them."""
     once = context.once(body.sent())
     return Operation.from_row(
         await RetentionService.of(context.resources).purge(engine, body, once)

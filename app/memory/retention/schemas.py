@@ -20,9 +20,9 @@ class PurgeMemoriesRequest(WireModel):
 
     filter: str | None = Field(None, description="An AIP-160 filter.")
     filter_groups: FilterGroups | None = None
-    force: bool | None = Field(None, description="Delete them; else they are only counted.")
+    force: bool | None = Field(None, description="Delete the memories; otherwise only count them.")
     permanent: bool | None = Field(
-        None, description="With `force`: erase them and their history now, beyond recovery."
+        None, description="With `force`: erase memories and history at once, without recovery."
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""The use case of purge: delete, erase or count the memories that match."""
+"""The use case of purge: delete, erase or count the matching memories."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +31,7 @@ from app.platform.operations.store.tables import OperationRow
 
 @dataclass(frozen=True)
 class RetentionService:
-    """Removes memories other than one by one."""
+    """The bulk removal of memories."""
 
     memories: MemoryService
     ingestion: IngestionService
@@ -44,16 +44,16 @@ class RetentionService:
     async def purge(
         self, name: EngineName, request: PurgeMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
-        """Delete, or without `force` count, the memories that match; the operation is done.
+        """Delete the matching memories, or count them without `force`; return a done operation.
 
-        The official client loses the count of an operation that it has to poll, so the work is
-        done before the first answer. Source: wire specification, section 10.
+        The official client loses the count of an operation that it polls, so the work ends before
+        the first answer. Source: wire specification, section 10.
         """
         service = self.memories
         now = service.clock.now()
         clause = read_filter(request.filter, memories.FILTER_FIELDS, service.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
-        # What is deleted can still be recovered, so erasing for good takes it too.
+        # Deleted memories can still be recovered, so a permanent erasure includes them.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
         scopes = None if request.filter_groups else self.ingestion.scopes_of(request.filter)
@@ -72,7 +72,7 @@ class RetentionService:
                 erased = await self._erase_matching(session, name.engine, wanted)
                 new = new.noting(**await self._erase_events(session, name.engine, scopes))
                 if scopes is not None:
-                    # Those that became memories while their streams were waited for.
+                    # Events that became memories during the wait for their streams.
                     erased += await self._erase_matching(session, name.engine, wanted)
                 count = erased.memories
                 new = new.noting(erased=asdict(erased))
@@ -88,16 +88,16 @@ class RetentionService:
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None
     ) -> dict[str, int]:
-        """Erase the events that wait in whole scopes, or what was purged would come back.
+        """Erase the waiting events of whole scopes; they would restore purged facts.
 
-        What they would become is not known, so that a purge by anything else leaves them.
+        A purge by anything else keeps the events, since nobody knows what they will become.
 
         Returns:
-            How many went, or how many of the engine's were left, as the metadata say it.
+            The metadata: the number of erased events, or of those that the engine keeps.
         """
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
-        # What operations quote of those who are purged goes, too, though memories can come back.
+        # Quotes in operations go for good, even if the memories can be recovered.
         await stored.withdraw_texts(session, engine_id)
         return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
@@ -121,10 +121,10 @@ class RetentionService:
     async def _matching(
         self, session: Session, engine_id: int, wanted: Clause
     ) -> AsyncIterator[Sequence[MemoryRow]]:
-        """Lock the memories that match, batch by batch in the order of their ids.
+        """Lock the matching memories, batch by batch in the order of their ids.
 
-        They are found first and locked then, so that the limit on a filter's time does not count
-        the wait for whoever holds them.
+        One statement selects the ids and another one locks them. So the time limit of a filter
+        does not include the wait for locks.
         """
         limit = self.memories.settings.sweep_batch_rows
         last = ""

@@ -1,4 +1,4 @@
-"""What workers run for upkeep: the deletion of an engine, and the tick of the sweeps."""
+"""The worker's part of upkeep: the deletion of an engine, and the tick of the sweeps."""
 
 import structlog
 
@@ -31,10 +31,10 @@ async def delete_engine(job: Job, resources: Resources) -> None:
 
 
 async def sweep_once(resources: Resources) -> None:
-    """Sweep, unless another process has this tick, or the clock of this one is wrong.
+    """Run the sweeps unless another process has this tick, or this process's clock is wrong.
 
-    What goes for good goes by the database's clock in any case; that such a process rests as well
-    leaves the tick to one whose clock is right.
+    Permanent removal always uses the database's clock. A process with a wrong clock leaves the tick
+    to one whose clock is right.
     """
     if resources.skew.is_too_large:
         return
@@ -47,5 +47,5 @@ async def sweep_once(resources: Resources) -> None:
 
 
 async def remove_deleted_engines(resources: Resources) -> int:
-    """Remove hidden engines with what they hold; return a number of rows, 0 without any."""
+    """Remove hidden engines with all their rows; return the count, 0 if there are none."""
     return await in_batches(resources, UpkeepService.of(resources).remove_deleted_engines)

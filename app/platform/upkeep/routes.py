@@ -24,11 +24,13 @@ async def delete_engine(
     name: EnginePath,
     body: DeleteEngineRequest | None = None,
     if_match: IfMatch = None,
-    force: Annotated[bool | None, Query(description="Delete all that it holds, too.")] = None,
+    force: Annotated[
+        bool | None, Query(description="Also delete the contents of the engine.")
+    ] = None,
 ) -> Operation:
     """Delete an engine.
 
-    With memories, sessions, waiting events or artifacts in it, `force` is needed, here or in the
+    An engine with memories, sessions, waiting events or artifacts needs `force`, here or in the
     body.
     """
     is_forced = bool(force) or (body is not None and body.force)

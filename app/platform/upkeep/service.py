@@ -1,4 +1,4 @@
-"""Use cases of upkeep: delete an engine, and run the sweeps that free space."""
+"""The use cases of upkeep: delete an engine, and run the sweeps that free space."""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ DELETE_ENGINE = "engines.delete"
 
 @dataclass(frozen=True)
 class UpkeepService:
-    """Removes what features have registered, without knowing them."""
+    """The removal of rows through the hooks of features."""
 
     resources: Resources
 
@@ -46,8 +46,8 @@ class UpkeepService:
 
         Raises:
             Aborted: the etag is stale.
-            FailedPrecondition: it has memories, sessions, buffered events or artifacts, and
-                `force` is not set.
+            FailedPrecondition: the engine has memories, sessions, waiting events or artifacts,
+                and `force` is not set.
         """
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
@@ -61,20 +61,20 @@ class UpkeepService:
             check_etag(engine.version, etag)
             if not force and await self._holds_anything(session, engine.engine_id, now):
                 raise FailedPrecondition(
-                    f"{name} has memories, sessions, ingested events that wait, or artifacts; set"
-                    " force to delete them too.",
+                    f"{name} has memories, sessions, waiting events or artifacts; set force to"
+                    " delete them too.",
                     Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
             await erasure.withdraw_texts(session, engine.engine_id)
-            # They may wait for hours for a time at which nothing is left to do.
+            # Such operations could wait for hours, with nothing left to do.
             gone = NotFound.of(name_of(engine))
             for kind in self._registry.waiting_kinds:
                 await operations.fail_waiting(session, engine.engine_id, kind, (now, keep), gone)
             return await operations.insert(session, new)
 
     async def sweep(self) -> None:
-        """Run every sweep; one that fails does not keep the others from freeing their space."""
+        """Run every sweep; the failure of one does not stop the others."""
         for sweep in self._registry.sweeps:
             await _swept(sweep.name, sweep.run(self.resources))
 
@@ -85,10 +85,10 @@ class UpkeepService:
             return await ticks.take_tick(session, name, interval)
 
     async def remove_deleted_engines(self, session: Session, limit: int) -> int:
-        """Go on with the removal of hidden engines, whatever became of their operations; a sweep.
+        """Continue the removal of hidden engines, whatever the state of their operations.
 
         Returns:
-            `limit` while there may be more to do.
+            `limit` while more rows may be left, else 0.
         """
         hidden = await engines.list_deleted(session, 1)
         for engine_id in hidden:
@@ -98,7 +98,7 @@ class UpkeepService:
     async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> bool:
         """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
 
-        Takes part in the caller's transaction. Returns True once the engine is gone.
+        Runs in the caller's transaction. Returns True once the engine is gone.
         """
         for remove in self._registry.children:
             if await remove(session, engine_id, limit):
@@ -109,7 +109,7 @@ class UpkeepService:
     @property
     def _registry(self) -> Registry:
         registry = self.resources.registry
-        # With an empty one, nothing would be removed, and nobody told.
+        # An empty registry would silently remove nothing.
         assert registry.sweeps, "The features of this process are not registered."
         return registry
 

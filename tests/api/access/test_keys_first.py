@@ -167,7 +167,7 @@ async def test_a_configured_key_that_is_mistyped_stops_the_start(
         "embedder": EmbedderChoice.HASH,
         "admin_key": SecretStr(body + check_sum(body + "x")),
     }
-    with pytest.raises(ServeError, match="mistyped or cut"):
+    with pytest.raises(ServeError, match="wrong checksum"):
         async with open_process(settings.model_copy(update=given), clock):
             pass
     assert (await keys.list_page(PageRequest())).keys == []

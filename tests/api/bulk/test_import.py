@@ -259,7 +259,7 @@ async def test_an_import_that_breaks_off_keeps_what_was_written_and_goes_on(
     sender = _Sender(text(_LINES[:-20]) + b'\n{"fact": "ha', is_gone=True)
     error = await sender.ask(app)
     assert sender.status == 400
-    assert error["message"] == "The body was broken off."
+    assert error["message"] == "The body is incomplete: the connection closed before its end."
     written = len(_LINES) - 20
     told = error["details"][0]["metadata"]
     assert told == {"lines": str(written), "imported": str(written), "existing": "0", "failed": "0"}

@@ -1,6 +1,6 @@
 """Queries for memories and revisions to remove. The ledger removes the memories.
 
-All functions take part in the caller's transaction.
+All functions run in the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ async def count_matching(session: Session, engine_id: int, clause: ColumnElement
 async def list_matching(
     session: Session, engine_id: int, clause: ColumnElement[bool], limit: int, after: str
 ) -> Sequence[str]:
-    """Return the first ids after `after` of memories that a purge takes; waits for no lock."""
+    """Return the next ids after `after` of memories that a purge takes, without locks."""
     statement = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after, clause)
@@ -41,7 +41,7 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
 
 
 async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
-    """Return up to `limit` memories that nothing can read any more, by engine; for a sweep."""
+    """Lock and return up to `limit` memories that are no longer readable, by engine."""
     statement = (
         select(MemoryRow.engine_id, MemoryRow.memory_id)
         .where(is_gone(database_time(session)))
@@ -61,7 +61,7 @@ async def remove_expired_revisions(session: Session, limit: int) -> int:
         select(*key)
         .where(RevisionRow.expire_time <= database_time(session))
         .limit(limit)
-        # Revisions that are being removed with their memories are skipped, not waited for.
+        # Skip revisions that another transaction removes with their memories.
         .with_for_update(skip_locked=True)
         .cte("old")
     )

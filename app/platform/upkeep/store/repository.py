@@ -1,4 +1,4 @@
-"""Removes what no feature owns once an engine is gone."""
+"""Removal of rows that no feature owns once an engine is gone."""
 
 from sqlalchemy import delete, exists, select, tuple_
 
@@ -8,9 +8,9 @@ from app.platform.limits.store.tables import EngineTotalsRow
 
 
 async def remove_gone_totals(session: Session, limit: int) -> int:
-    """Remove up to `limit` rows of the totals of engines that are gone; return the count.
+    """Remove up to `limit` totals of engines that are gone; return the count.
 
-    Such engines hold nothing any more, so their totals are zero.
+    Such engines are empty, so their totals are zero.
     """
     key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
     gone = (
