@@ -90,6 +90,11 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 	$(BIN)/memory-bank openapi > openapi/openapi.json.new
 	mv openapi/openapi.json.new openapi/openapi.json
 
+.PHONY: docs
+docs: setup ## Write the reference pages from the code and build the documentation into site/
+	$(BIN)/python -m scripts.make_reference
+	$(BIN)/zensical build --strict --clean
+
 .PHONY: lock
 lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=--upgrade)
 	@# The tests' packages first: some of them do not take the newest of what the service uses.
@@ -121,5 +126,5 @@ bench-scale: setup ## Latency by the size of the bank, about 15 minutes (shorter
 .PHONY: clean
 clean: ## Remove .venv, caches and builds; the data folder stays
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf .schemathesis .coverage *.egg-info
+	rm -rf .schemathesis .coverage *.egg-info .cache site docs/reference
 	find app benchmarks migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +

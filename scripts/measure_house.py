@@ -6,6 +6,7 @@ Usage: `python -m scripts.measure_house`.
 import ast
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +23,10 @@ _RIDDLES = {"What", "That", "How", "Which", "Whether", "Whose", "Tell", "Say"}
 _VAGUE = {"one", "found"}
 _MANY_FEATURES = 8
 _MANY_OPERATIONS = 10
+_MOST_ENTRIES = 10
+_MOST_NAMES = 80
+_MOST_REPEATED = 9
+_ROSTER = "app.process.features"
 _STORE = re.compile(r"\bstore\b|/adapters/|/db/|/postgres/")
 
 
@@ -202,12 +207,27 @@ MEASURES: dict[str, tuple[Callable[[], object], str]] = {
 """What is counted, how, and the most that is aimed at."""
 
 
+def faults() -> list[str]:
+    """Return what is wrong with the structure; sizes may grow with what comes next."""
+    names, _ = _contracts()
+    found = [
+        (len(_entries()) > _MOST_ENTRIES, f"more than {_MOST_ENTRIES} entries at the top of app/"),
+        (names > _MOST_NAMES, f"more than {_MOST_NAMES} names in the import contracts"),
+        (_hubs() != [_ROSTER], f"hubs beside the roster: {_hubs()}"),
+        (_repeated_classes() > _MOST_REPEATED, "class names that stand for several things"),
+        (_sql_outside() > 0, "SQLAlchemy outside of stores and adapters"),
+    ]
+    return [fault for is_there, fault in found if is_there]
+
+
 def main() -> None:
-    """Print the table, and name the hubs."""
+    """Print the table, and name the hubs; exit with 1 if the structure is at fault."""
     print(f"{'measure':<44}{'now':>14}{'at most':>16}")
     for name, (count, most) in MEASURES.items():
         print(f"{name:<44}{count()!s:>14}{most:>16}")
     print("hubs:", ", ".join(_hubs()) or "none")
+    if found := faults():
+        sys.exit("; ".join(found))
 
 
 if __name__ == "__main__":

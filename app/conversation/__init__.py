@@ -1,1 +1,1 @@
-"""What a caller gets back of a conversation: strategies, summaries, contexts, recall, costs."""
+"""A conversation as its caller gets it back: strategies, summaries, contexts, recall, costs."""

@@ -1,4 +1,4 @@
-"""Permissions, and the roles that bundle them. The README's table is made from this module."""
+"""Permissions, and the roles that bundle them. The permissions page is made from this module."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

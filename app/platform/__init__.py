@@ -1,1 +1,1 @@
-"""What every resource depends on: engines, operations, access, limits, usage, sessions."""
+"""The base of every resource: engines, operations, access, limits, usage, sessions."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from app.process.serving import ServeError, opened, serving
+from app.process.serving import ServeError, open_process, serving
 from app.settings.settings import Settings
 
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
@@ -41,7 +41,7 @@ async def run() -> None:
             database_url=None,
         )
         async with (
-            opened(settings) as process,
+            open_process(settings) as process,
             serving(settings, process.resources) as listening,
         ):
             demo = _Demo(f"http://127.0.0.1:{listening.port}{_ENGINE}", key)

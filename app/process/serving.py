@@ -57,7 +57,9 @@ class OpenProcess:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[OpenProcess]:
+async def open_process(
+    settings: Settings, clock: Clock | None = None
+) -> AsyncIterator[OpenProcess]:
     """Open database and resources, with the first key and the first engine in place.
 
     Without a database URL this starts the embedded Postgres and migrates it.
@@ -245,7 +247,7 @@ async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
         _until_signalled(settings) as stopping,
-        opened(settings) as process,
+        open_process(settings) as process,
         serving(settings, process.resources) as listening,
     ):
         stopping.is_up = True
@@ -377,7 +379,7 @@ def _announce(settings: Settings, port: int, process: OpenProcess) -> None:
     resources = process.resources
     lines = [
         f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
-        f"Memories are written by: {resources.models.told}",
+        f"Memories are written by: {resources.models.description}",
         f"Searches understand: {resources.embedder.languages}",
     ]
     if process.first_key is not None:

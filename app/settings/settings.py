@@ -1,6 +1,6 @@
 """Every setting of the service, read once from the environment (`MEMORY_BANK_*`).
 
-The only reader of the environment. Names carry their unit; the README's table is made from this
+The only reader of the environment. Names carry their unit; the settings page is made from this
 module.
 """
 

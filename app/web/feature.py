@@ -1,4 +1,4 @@
-"""What a feature adds to the service: each has a `feature.py` with one `FEATURE`.
+"""The contribution of a feature to the service; each has one `FEATURE` in its `feature.py`.
 
 `app/process/features.py` lists all of them; main, worker and sweeps iterate over that list.
 """

@@ -33,7 +33,7 @@ class AdmittedRoute(APIRoute):
     """A route that admits callers by the demand of its method."""
 
     demands: ClassVar[Mapping[str, Demand]] = {}
-    """Those of the router's routes, by operation id."""
+    """Demands of the router's routes, by operation id."""
 
     @property
     def method(self) -> str:

@@ -66,7 +66,7 @@ def _run(pipe: Pipe, settings: Settings) -> None:
     async def serve() -> None:
         app.process.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
         async with (
-            app.process.serving.opened(settings) as process,
+            app.process.serving.open_process(settings) as process,
             app.process.serving.serving(settings, process.resources) as listening,
         ):
             await process.resources.embedder.warm()

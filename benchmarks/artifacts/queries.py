@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from app.kernel.wire.memory_policy import BUILTIN
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel
 from benchmarks.artifacts.bank import FACT, KEY, RARE, Bank, Json, Texts
@@ -120,7 +120,7 @@ async def measure(folder: Path, reader_url: str, rounds: int, questions: int) ->
         embedder=EmbedderChoice.HASH,
         task_readers={_MODEL: reader},
     )
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         bank, texts = Bank.over(found.resources), Texts()
         for size in _SIZES:
             await bank.fill(f"of-{size}", size, texts)

@@ -23,7 +23,7 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.audit import Audited, Auditor
 from app.kernel.errors import ServiceError
 from app.process.main import create_app
-from app.process.serving import opened, run
+from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
@@ -75,7 +75,7 @@ async def _block(app: FastAPI, requests: int, url: str, name: str) -> _Spent:
 
 async def _measure(folder: Path, blocks: int, requests: int) -> None:
     settings = Settings(data_dir=folder, admin_key=_KEY, embedder=EmbedderChoice.HASH)
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         told, silent = create_app(resources), create_app(resources)
         silent.state.gate = replace(silent.state.gate, auditor=_Silent())

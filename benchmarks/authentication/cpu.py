@@ -18,7 +18,7 @@ from app.kernel.permissions import Permission
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import KeyService
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from app.web.auth import Authentication
 from tests.support.asgi import Sent, call
@@ -59,7 +59,7 @@ def _without_authentication(resources: Resources) -> FastAPI:
 async def measure_cpu(folder: Path, rounds: int) -> dict[str, float]:
     """Return the milliseconds of CPU that authentication takes of a request, by who asks."""
     settings = Settings(data_dir=folder, embedder=EmbedderChoice.HASH)
-    async with opened(settings) as process:
+    async with open_process(settings) as process:
         own = token_settings(settings, publish(folder / "jwks.json"))
         resources = replace(process.resources, settings=own)
         apps = (create_app(resources), _without_authentication(resources))

@@ -26,7 +26,7 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.memory.bulk.schemas import MAX_BATCH
 from app.process.main import create_app
-from app.process.serving import opened, run
+from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
@@ -179,7 +179,7 @@ async def _measure(folder: Path, rounds: int, count: int) -> None:
         json.dumps({"requests": requests[at : at + MAX_BATCH]}).encode()
         for at in range(0, count, MAX_BATCH)
     ]
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         resources = replace(found.resources, embedders=Embedders(_Ready()))
         bench = _Bench(create_app(resources), resources.database_url)
         took: dict[str, list[_Took]] = {"import": [], "batchCreate": [], "COPY": []}

@@ -16,7 +16,7 @@ import numpy as np
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
-from app.process.serving import opened, run
+from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
 from benchmarks.surroundings import data_folder, unread_logs
@@ -130,7 +130,7 @@ async def _summarised(bank: Bank) -> None:
 
 async def _measure(folder: Path, rounds: int) -> None:
     settings = Settings(data_dir=folder, admin_key=KEY, embedder=EmbedderChoice.HASH)
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         model = ScriptedTextModel(_longest, model_id="scripted:quarter", max_input_tokens=10**6)
         await _grown(Bank.over(resources), rounds)

@@ -10,7 +10,7 @@ import httpx
 
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from benchmarks.model_output.cases import Case, Step
@@ -88,7 +88,7 @@ async def open_bank(folder: Path, model_url: str) -> AsyncIterator[Bank]:
     chosen = Settings(
         data_dir=folder, admin_key=_KEY, model="openai:scripted", model_base_url=model_url
     )
-    async with opened(chosen) as found:
+    async with open_process(chosen) as found:
         await found.resources.embedder.warm()
         transport = httpx.ASGITransport(create_app(found.resources))
         headers = {"Authorization": f"Bearer {_KEY}"}

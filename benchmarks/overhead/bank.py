@@ -22,7 +22,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Runner
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.process.worker import make_runner
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.overhead.model import SparedModel
@@ -105,7 +105,7 @@ async def open_bank(folder: Path) -> AsyncIterator[Bank]:
     """Open a bank with its database in the folder."""
     settings = Settings(data_dir=folder, admin_key=_KEY, embedder=EmbedderChoice.HASH)
     timeline = Timeline()
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         resources = replace(
             found.resources,
             db=TimedDatabase(found.resources.db, timeline),

@@ -15,7 +15,7 @@ from typing_extensions import override
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.logs import configure_logs
-from app.process.serving import opened, run, serving
+from app.process.serving import open_process, run, serving
 from app.process.worker import working
 from app.settings.settings import Settings
 from benchmarks.peers.texts import DIMENSIONS, vector_of
@@ -49,7 +49,7 @@ class TableEmbedder(ManagedEmbedder):
 async def _serve() -> None:
     settings = Settings()
     configure_logs(settings)
-    async with opened(settings) as process:
+    async with open_process(settings) as process:
         resources = replace(process.resources, embedder=TableEmbedder())
         async with working(resources), serving(settings, resources) as listening:
             sys.stdout.write(json.dumps({"port": listening.port}) + "\n")

@@ -3,7 +3,7 @@
 LOCOMO is a file in LoCoMo's shape; its FOLDER has `corpus.py`, which turns it into memories and
 questions with the memories that their answers rest on. The FOLDER of `--beam` is a checkout of
 `mohammadtavakoli78/BEAM`, of which conversations 1 to 10 of 100K are read. The first-person
-memories are in this folder. No model judges. The memories are read by `traits_of` as on every
+memories are in this folder. No model judges. The memories are read by `search_hints_of` as on every
 write, their lexemes come from Postgres, their vectors from the embedder of the settings, and
 `rank` orders them, as for a request.
 

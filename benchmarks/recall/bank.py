@@ -10,7 +10,7 @@ import numpy as np
 
 from app.adapters.llm.ports import Vectors
 from app.language.bm25 import Bm25
-from app.memory.memories.logic.search_hints import traits_of
+from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.retrieval.logic.asking import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import BY_DISTANCE, BY_WORDS, POOL
@@ -40,7 +40,7 @@ class Memory:
     ) -> "Memory":
         """Write a memory, with its place in a source and its time where they are known."""
         said_at = datetime.fromisoformat(time) if time else None
-        traits = traits_of({"fact": fact, "event_time": said_at}, None)
+        traits = search_hints_of({"fact": fact, "event_time": said_at}, None)
         source, position = place or (None, None)
         cues, language = traits["cues"], traits["language"]
         return cls(memory_id, fact, language, cues, source, position)

@@ -20,7 +20,7 @@ from psycopg import sql
 
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.process.main import create_app
-from app.process.serving import opened, run
+from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
@@ -112,7 +112,7 @@ def _request(what: str, number: int) -> tuple[str, Mapping[str, object]]:
 
 async def _measure(folder: Path, blocks: int, requests: int) -> None:
     settings = Settings(data_dir=folder, admin_key=_KEY, embedder=EmbedderChoice.HASH)
-    async with opened(settings) as found:
+    async with open_process(settings) as found:
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         bench = _Bench(create_app(resources), resources.database_url)
         state = {f"key{n}": "value" for n in range(20)}

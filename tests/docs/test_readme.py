@@ -1,45 +1,104 @@
-"""The README is true: its settings are the settings, its commands exist."""
+"""The README and the guides are true: their commands exist, their outputs are what is printed."""
 
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from app.process.cli import app
-from tests.support.roles_table import roles_table
-from tests.support.settings_table import settings_table
+from scripts.reference.permissions_page import roles_table
+from tests.support.documents import DOCS, README, ROOT, samples
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-
-
-def test_the_table_of_settings_is_current() -> None:
-    assert settings_table() in README, "python -m tests.support.settings_table prints it"
-
-
-def test_the_table_of_roles_is_current() -> None:
-    assert roles_table() in README, "python -m tests.support.roles_table prints it"
+_DEMO_TIMEOUT_SECONDS = 120
+_LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def test_the_table_of_commands_names_every_command() -> None:
-    listed = set(re.findall(r"^\| `memory-bank (\w+)` \|", README, re.MULTILINE))
+    running = (DOCS / "operations" / "running.md").read_text()
+    listed = set(re.findall(r"^\| `memory-bank (\w+)` \|", running, re.MULTILINE))
     command = get_command(app)
     assert listed == set(command.commands)  # type: ignore[attr-defined]  # it is a group
 
 
-def test_the_first_screen_has_the_two_commands() -> None:
-    first_screen = "\n".join(README.splitlines()[:20])
-    assert "make run" in first_screen
-    assert "make test" in first_screen
+def test_the_table_of_roles_is_current() -> None:
+    assert roles_table() in (DOCS / "operations" / "security.md").read_text()
 
 
-def test_the_sample_of_the_demo_is_what_the_demo_prints() -> None:
+def test_the_first_screen_has_the_commands() -> None:
+    first_screen = "\n".join(README.read_text().splitlines()[:20])
+    for command in ("git clone", "make run", "make test"):
+        assert command in first_screen
+
+
+@pytest.fixture(scope="module")
+def demo() -> str:
     command = [sys.executable, "-m", "app.process.cli", "demo"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.strip() in README
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=_DEMO_TIMEOUT_SECONDS
+    )
+    return done.stdout
+
+
+def test_the_sample_of_the_demo_is_what_the_demo_prints(demo: str) -> None:
+    assert f"{demo.strip()}\n" in samples(DOCS / "quickstart.md", "text")
+
+
+def test_the_demo_in_the_readme_is_a_part_of_it(demo: str) -> None:
+    (shown,) = (text for text in samples(README, "text") if "UPDATED" in text)
+    assert shown in demo
 
 
 def test_the_services_for_adk_are_those_that_are_tested() -> None:
-    tested = Path(__file__).parents[1] / "conformance/adk/agents/services.py"
-    assert tested.read_text().strip() in README
+    tested = ROOT / "tests/conformance/adk/agents/services.py"
+    assert samples(DOCS / "guides" / "adk.md", "python") == [tested.read_text()]
+
+
+def test_the_sample_of_costs_is_what_the_command_prints() -> None:
+    (sample,) = (
+        text
+        for text in samples(DOCS / "guides" / "contexts.md", "text")
+        if text.startswith("$ memory-bank")
+    )
+    typed, _, printed = sample.replace("\\\n", "").partition("\n")
+    ended = CliRunner().invoke(app, typed.removeprefix("$ memory-bank ").split())
+    assert ended.stdout.strip() == printed.strip()
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_links_lead_to_files(name: str) -> None:
+    path = ROOT / name
+    text = path.read_text() if path.exists() else ""
+    dead = [link for link in _LINK.findall(text) if not (ROOT / link).exists()]
+    assert sorted(dead) == []
+
+
+def test_no_page_is_a_title_alone() -> None:
+    short = [
+        path.relative_to(DOCS).as_posix()
+        for path in DOCS.rglob("*.md")
+        if len(path.read_text().splitlines()) < 5 and "--8<--" not in path.read_text()
+    ]
+    assert short == []
+
+
+def test_paths_that_contributors_read_exist() -> None:
+    """What CONTRIBUTING.md and ARCHITECTURE.md name from the root is there."""
+    tops = "|".join(re.escape(path.name) for path in ROOT.iterdir() if path.is_dir())
+    path_like = re.compile(rf"`((?:{tops})(?:/[\w.*-]+)*/?|[\w.-]+\.(?:md|toml|yml))`")
+    named = set()
+    for name in ("CONTRIBUTING.md", "ARCHITECTURE.md"):
+        path = ROOT / name
+        if path.exists():
+            named |= set(path_like.findall(path.read_text()))
+    assert named
+    assert sorted(found for found in named if not list(ROOT.glob(found.rstrip("/")))) == []
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_paths_that_it_names_exist(name: str) -> None:
+    named = re.findall(r"`((?:app|tests|scripts)/[\w/]+(?:\.py)?)`", (ROOT / name).read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []

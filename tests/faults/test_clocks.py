@@ -28,7 +28,7 @@ from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.platform.upkeep.service import UpkeepService
 from app.process.features import register
 from app.process.main import create_app
-from app.process.serving import opened, serving
+from app.process.serving import open_process, serving
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, count, ok
@@ -76,7 +76,7 @@ async def api(
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
     """A client of a process with a clock of its own, or that of the machine; and its database."""
     async with (
-        opened(settings, clock) as process,
+        open_process(settings, clock) as process,
         serving(settings, process.resources) as found,
         httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{found.port}/v1/reasoningEngines/1/",

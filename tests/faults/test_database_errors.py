@@ -109,10 +109,10 @@ async def test_each_state_is_told_once_a_minute_with_how_many_were_left_out() ->
     errors = DatabaseErrors(is_standby, lambda: now)
     with capture_logs() as lines:
         for _ in range(3):
-            assert isinstance(await errors.told(psycopg.errors.DiskFull()), Unavailable)
-        assert isinstance(await errors.told(psycopg.errors.FeatureNotSupported()), Internal)
+            assert isinstance(await errors.translate(psycopg.errors.DiskFull()), Unavailable)
+        assert isinstance(await errors.translate(psycopg.errors.FeatureNotSupported()), Internal)
         now = 60.0
-        await errors.told(psycopg.errors.DiskFull())
+        await errors.translate(psycopg.errors.DiskFull())
     told = [(line["sqlstate"], line["left_out"]) for line in lines]
     assert told == [("53100", 0), ("0A000", 0), ("53100", 2)]
 

@@ -1,4 +1,4 @@
-"""Embedders of an operator's own, as README has them: a folder, and servers over HTTP."""
+"""Embedders of an operator's own, as the guides have them: a folder, and servers over HTTP."""
 
 from pathlib import Path
 from typing import Any

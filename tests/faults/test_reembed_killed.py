@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import text
 
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json, ok
 from tests.support.model_server import ModelServer, model_server, slow
@@ -62,7 +62,7 @@ def next_worker(url: str, server: ModelServer) -> AbstractContextManager[subproc
 async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIterator[Any]:
     """A client of a server that has the next model in its settings; the former is the hashing."""
     former = Settings(data_dir=tmp_path, database_url=database, admin_key=_KEY, embedder="hash")
-    async with opened(former) as found, _client(found.resources) as old:
+    async with open_process(former) as found, _client(found.resources) as old:
         await fill(old)
     now = Settings(
         data_dir=tmp_path,
@@ -72,7 +72,7 @@ async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIte
         embedding_base_url=server.url,
         embedding_model="next",
     )
-    async with opened(now) as found, _client(found.resources) as new:
+    async with open_process(now) as found, _client(found.resources) as new:
         yield new, found.resources
 
 

@@ -26,7 +26,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.process import serving
-from app.process.serving import ServeError, opened
+from app.process.serving import ServeError, open_process
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.operations import USER
@@ -126,7 +126,7 @@ async def test_a_model_that_does_not_load_is_told_at_once_and_the_rest_is_served
         "app.adapters.resources.open_embedders", lambda _: embedders_with(_Unloadable())
     )
     with capture_logs() as lines:
-        async with opened(external, clock):
+        async with open_process(external, clock):
             await asyncio.sleep(0)
             (line,) = [line for line in lines if line["event"] == "embedder.warm_failed"]
     assert line["error"].startswith("RuntimeError at ")

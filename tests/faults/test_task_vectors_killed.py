@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.model_server import ModelServer, model_server, slow
@@ -57,7 +57,7 @@ async def service(
         embedding_model="bge-m3",
     )
     async with (
-        opened(settings) as found,
+        open_process(settings) as found,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(create_app(found.resources)),
             base_url="http://test/v1beta1/reasoningEngines/1",

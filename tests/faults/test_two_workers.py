@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.model_server import ModelServer, model_server, slow
@@ -78,7 +78,7 @@ async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIte
         model_base_url=server.url,
     )
     async with (
-        opened(settings) as found,
+        open_process(settings) as found,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(create_app(found.resources)),
             base_url="http://test/v1beta1/reasoningEngines/1",

@@ -123,7 +123,7 @@ class DatabaseErrors:
         self._monotonic = monotonic
         self._last_lines: dict[tuple[str, str | None], _LastLine] = {}
 
-    async def told(self, error: Exception) -> Exception:
+    async def translate(self, error: Exception) -> Exception:
         """Count an error, log it if it is the service's fault, and return the error to raise.
 
         Errors from elsewhere, and errors that are answers already, are returned unchanged.

@@ -150,7 +150,7 @@ class Database:
         try:
             yield
         except (SQLAlchemyError, psycopg.Error) as error:
-            answer = await self._errors.told(error)
+            answer = await self._errors.translate(error)
             if answer is error:
                 raise
             raise answer from error

@@ -38,7 +38,7 @@ class TextModels:
         return is_default or name in self.aliases or name.rpartition("/")[2] in self.aliases
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A description, for people, of the writer of memories if a bank names no model."""
         if self.default is None:
             version = ENGINE.rpartition("/")[2]

@@ -67,7 +67,7 @@ class Ways:
 
     def _tell(self, before: OutputMode, refusals: Refusals) -> None:
         self._show()
-        told = refusals[-1][1].told if refusals else {}
+        told = refusals[-1][1].log_fields if refusals else {}
         _log.warning(
             "model.mode_changed",
             model=self._model_id,

@@ -49,7 +49,7 @@ class RequestFailed(Exception):
         self.words = words
 
     @property
-    def told(self) -> Mapping[str, int | str | None]:
+    def log_fields(self) -> Mapping[str, int | str | None]:
         """The failure as logs show it: nothing that was meant for people."""
         return {
             "http_status": self.status,

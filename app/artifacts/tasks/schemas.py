@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
-from app.artifacts.tasks.logic.forms import Directory, ModelName, OffPromptField, UserId
+from app.artifacts.tasks.logic.fields import Directory, ModelName, OffPromptField, UserId
 from app.artifacts.tasks.logic.kinds import (
     ArtifactState,
     Disposition,

@@ -271,7 +271,7 @@ class _Regenerating:
         events: list[EventText] = []
         first, last = due.read or (0, -1)
         while first <= last:
-            page = await sessions.list_said(
+            page = await sessions.list_event_texts(
                 session, self.work.name, (first, last), _PAGE, newest=False
             )
             if not page:

@@ -17,7 +17,7 @@ from app.platform.access.logic.credentials import check_sum, mint
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.store.tables import AuditEventRow
-from app.process.serving import ServeError, opened
+from app.process.serving import ServeError, open_process
 from app.settings.settings import EmbedderChoice, Settings
 
 _DAY = timedelta(days=1)
@@ -168,7 +168,7 @@ async def test_a_configured_key_that_is_mistyped_stops_the_start(
         "admin_key": SecretStr(body + check_sum(body + "x")),
     }
     with pytest.raises(ServeError, match="mistyped or cut"):
-        async with opened(settings.model_copy(update=given), clock):
+        async with open_process(settings.model_copy(update=given), clock):
             pass
     assert (await keys.list_page(PageRequest())).keys == []
 

@@ -68,8 +68,8 @@ async def test_without_its_file_an_event_is_as_it_was_sent(
     await talk(client, "/sessions/s", [said("user", "", content={"parts": []})])
     name = SessionName(EngineName.parse(ENGINE.removesuffix("/")), "s")
     async with database.snapshot() as session:
-        bare, empty = await repository.list_said(session, name, (1, 2), 10, newest=False)
-        whole, _ = await repository.list_said(
+        bare, empty = await repository.list_event_texts(session, name, (1, 2), 10, newest=False)
+        whole, _ = await repository.list_event_texts(
             session, name, (1, 2), 10, newest=False, with_files=True
         )
     assert whole.content is not None

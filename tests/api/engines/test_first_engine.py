@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.process.worker import make_runner
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
@@ -23,7 +23,7 @@ async def test_a_removed_first_engine_stays_away_after_the_next_start(
     external = settings.model_copy(update=given)
     headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
     for start in ("first", "second", "third"):
-        async with opened(external, clock) as process:
+        async with open_process(external, clock) as process:
             transport = httpx.ASGITransport(app=create_app(process.resources))
             async with httpx.AsyncClient(transport=transport, headers=headers) as client:
                 if start == "third":
@@ -52,7 +52,7 @@ async def test_the_first_start_makes_key_and_engine(
             "admin_key": configured and SecretStr(configured),
         }
     )
-    async with opened(external, clock) as process:
+    async with open_process(external, clock) as process:
         key = configured or process.first_key
         transport = httpx.ASGITransport(app=create_app(process.resources))
         headers = {"Authorization": f"Bearer {key}"}

@@ -14,7 +14,7 @@ from app.kernel.errors import Reason, ServiceError
 from app.memory.memories.store.tables import UnembeddedRow
 from app.memory.reembedding.services.work import Backlog
 from app.process.main import create_app
-from app.process.serving import opened
+from app.process.serving import open_process
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
@@ -52,7 +52,7 @@ async def started(
         "model_max_attempts": 1,
         "model_breaker_failures": 100,
     }
-    async with opened(Settings.model_validate(values | given)) as found:
+    async with open_process(Settings.model_validate(values | given)) as found:
         with suppress(ServiceError):
             await found.resources.embedder.warm()
         async with client_with(create_app(found.resources), ADMIN_KEY) as client:

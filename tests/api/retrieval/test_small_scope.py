@@ -16,7 +16,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
-from app.memory.retrieval.services.lookups import LargerScopes
+from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
 from app.memory.retrieval.store.nearest import ScopeQuery
@@ -146,7 +146,7 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
         (found,) = ok(await client.post("/memories:retrieve", json=body))["retrievedMemories"]
         assert found["memory"]["fact"] == text
     query = _query(clock.now())
-    assert LargerScopes.of(resources).has(query) is (more > 0)
+    assert LargeScopeSearch.of(resources).has(query) is (more > 0)
     wanted = CandidateQuery(text, "english", MODEL, None)
     assert (await fast_sql.find_if_small(resources.db, query, wanted) is None) is (more > 0)
     statistics, _ = await fast_sql.find_candidates(resources.db, query, wanted)

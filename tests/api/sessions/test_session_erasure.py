@@ -134,7 +134,7 @@ async def test_no_context_is_made_of_an_erased_event(
     ok(await client.delete(second))
     name = SessionName(EngineName.parse(ENGINE.removesuffix("/")), "s")
     async with database.snapshot() as session:
-        said = await repository.list_said(session, name, (1, 3), 10, newest=False)
+        said = await repository.list_event_texts(session, name, (1, 3), 10, newest=False)
     assert [(one.seq, one.text) for one in said] == [(1, "I like tea."), (3, "I prefer coffee.")]
 
 

@@ -96,7 +96,7 @@ def test_what_nobody_said_is_dropped_with_its_reason(
 
 def test_the_detail_of_a_drop_is_named() -> None:
     (one,) = found(sources("I have dogs."), "I have 170 dogs.", "I have dogs").dropped
-    assert one.told() == {
+    assert one.to_json() == {
         "fact": "I have 170 dogs.",
         "quote": "I have dogs",
         "reason": "FOREIGN_NUMBER",

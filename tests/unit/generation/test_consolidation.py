@@ -89,7 +89,7 @@ def test_what_is_said_again_word_for_word_is_noted_and_its_text_kept() -> None:
 def test_the_same_text_twice_is_one_fact() -> None:
     candidates = [Candidate("I like tea.", turn=0), Candidate("I like tea!", turn=2)]
     (one,) = compared(candidates, [NearMemories()] * 2).open
-    assert (one.told, one.candidate.turn) == ((0, 1), 2)
+    assert (one.ordered_positions, one.candidate.turn) == ((0, 1), 2)
 
 
 async def test_facts_are_shown_with_their_words_and_day() -> None:

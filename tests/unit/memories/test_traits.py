@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.search_hints import said, same, traits_of
+from app.memory.memories.logic.search_hints import said, same, search_hints_of
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
 def cues(fact: str | None, event_time: datetime | None = None) -> set[str]:
-    return set(traits_of({"fact": fact, "event_time": event_time}, None)["cues"])
+    return set(search_hints_of({"fact": fact, "event_time": event_time}, None)["cues"])
 
 
 def cues_of(kind: str, fact: str, event_time: datetime | None = None) -> set[str]:
@@ -114,15 +114,15 @@ def test_facts_of_signs_alone_differ() -> None:
 
 
 def test_a_memory_without_a_fact_has_no_cues() -> None:
-    assert traits_of({"fact": None}, None) == {
+    assert search_hints_of({"fact": None}, None) == {
         "language": "simple",
         "cues": [],
     }
 
 
 def test_the_language_of_the_engine_counts_more_than_that_of_the_fact() -> None:
-    assert traits_of({"fact": "I like tea."}, "german")["language"] == "german"
-    assert traits_of({"fact": "Ich mag Tee."}, None)["language"] == "german"
+    assert search_hints_of({"fact": "I like tea."}, "german")["language"] == "german"
+    assert search_hints_of({"fact": "Ich mag Tee."}, None)["language"] == "german"
 
 
 @pytest.mark.parametrize("piece", ["Anna ", "? ", "2023-05-07 ", "1 May ", "a", "Anna: ", "\n"])
@@ -132,7 +132,9 @@ def test_a_very_long_fact_has_few_cues(piece: str) -> None:
 
 @given(st.text(max_size=200), st.booleans())
 def test_any_text_has_short_cues_that_are_the_same_every_time(fact: str, is_dated: bool) -> None:  # noqa: FBT001 - hypothesis passes it
-    found = traits_of({"fact": fact, "event_time": MONDAY if is_dated else None}, None)
-    assert found == traits_of({"fact": fact, "event_time": MONDAY if is_dated else None}, None)
+    found = search_hints_of({"fact": fact, "event_time": MONDAY if is_dated else None}, None)
+    assert found == search_hints_of(
+        {"fact": fact, "event_time": MONDAY if is_dated else None}, None
+    )
     assert len(set(found["cues"])) == len(found["cues"]) <= 20
     assert all("\x00" not in cue and len(cue.encode()) <= 200 for cue in found["cues"])

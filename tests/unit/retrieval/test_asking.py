@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.search_hints import traits_of
+from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.retrieval.logic.asking import read
 
 TODAY = date(2026, 3, 4)
@@ -57,12 +57,12 @@ def test_the_kind_of_answer_is_read(query: str, wanted: set[str]) -> None:
     ],
 )
 def test_a_name_is_known_however_it_is_written(query: str) -> None:
-    cues = traits_of({"fact": "Zo\u00eb: I like tea."}, None)["cues"]
+    cues = search_hints_of({"fact": "Zo\u00eb: I like tea."}, None)["cues"]
     assert not read(query, TODAY).subjects.isdisjoint(cues)
 
 
 def test_a_name_that_is_part_of_a_word_is_not_named() -> None:
-    cues = traits_of({"fact": "Ann: I like tea."}, None)["cues"]
+    cues = search_hints_of({"fact": "Ann: I like tea."}, None)["cues"]
     assert read("What is the annual fee?", TODAY).subjects.isdisjoint(cues)
 
 
@@ -71,8 +71,8 @@ def test_a_name_that_is_part_of_a_word_is_not_named() -> None:
 )
 def test_a_query_that_is_a_fact_shares_its_cue(query: str) -> None:
     asked = read(query, TODAY)
-    assert asked.same in traits_of({"fact": "I like tea."}, None)["cues"]
-    said = traits_of({"fact": "Anna: I like tea."}, None)["cues"]
+    assert asked.same in search_hints_of({"fact": "I like tea."}, None)["cues"]
+    said = search_hints_of({"fact": "Anna: I like tea."}, None)["cues"]
     assert asked.said in said
     assert asked.same not in said
 

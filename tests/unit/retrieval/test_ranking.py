@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.search_hints import traits_of
+from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.retrieval.logic.asking import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import (
     SIGNALS,
@@ -49,7 +49,7 @@ def order(candidates: Sequence[RankingCandidate], query: str = QUERY) -> list[st
 
 def cues(fact: str, day: str | None = None) -> list[str]:
     event_time = datetime.fromisoformat(f"{day}T10:00:00Z") if day else None
-    found: list[str] = traits_of({"fact": fact, "event_time": event_time}, None)["cues"]
+    found: list[str] = search_hints_of({"fact": fact, "event_time": event_time}, None)["cues"]
     return found
 
 

@@ -10,10 +10,10 @@ from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas import Output
 from app.artifacts.tasks.services.outputs import (
     EMPTY_TEXT,
-    Handling,
     OutputDecision,
     OutputLimits,
-    Wishes,
+    OutputPolicy,
+    OutputPreferences,
     decide,
     handling,
     items_of,
@@ -37,9 +37,9 @@ def listed(*elements: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "list", "elements": list(elements)}
 
 
-def held(off_prompt: OffPrompt, **fields: Any) -> Handling:
+def held(off_prompt: OffPrompt, **fields: Any) -> OutputPolicy:
     given = {"sensitive": False, "ttl": None, "max_inline_tokens": 1_000, **fields}
-    return Handling(off_prompt=off_prompt, **given)
+    return OutputPolicy(off_prompt=off_prompt, **given)
 
 
 def done(output: dict[str, Any], off_prompt: OffPrompt = ON, **fields: Any) -> OutputDecision:
@@ -56,7 +56,7 @@ def refused(
 
 
 def test_an_output_is_for_the_prompt_by_default() -> None:
-    nothing = handling(Wishes(), Wishes(), LIMITS)
+    nothing = handling(OutputPreferences(), OutputPreferences(), LIMITS)
     assert nothing.off_prompt is OFF
     found = decide(Output.model_validate(text("111.108")), nothing, LIMITS)
     assert found == OutputDecision(Disposition.INLINE, "111.108")
@@ -232,12 +232,12 @@ def test_names_are_taken_once() -> None:
 
 
 def test_a_request_goes_before_a_policy() -> None:
-    policy = Wishes(off_prompt=ON, ttl=timedelta(hours=1), max_inline_tokens=7)
-    found = handling(policy, Wishes(off_prompt=OFF, ttl=timedelta(days=9)), LIMITS)
-    assert found == Handling(OFF, sensitive=False, ttl=timedelta(days=9), max_inline_tokens=7)
-    assert handling(policy, Wishes(), LIMITS).off_prompt is ON
-    assert handling(Wishes(), Wishes(sensitive=True), LIMITS).sensitive
-    assert handling(Wishes(), Wishes(), LIMITS).max_inline_tokens == 1_000
+    policy = OutputPreferences(off_prompt=ON, ttl=timedelta(hours=1), max_inline_tokens=7)
+    found = handling(policy, OutputPreferences(off_prompt=OFF, ttl=timedelta(days=9)), LIMITS)
+    assert found == OutputPolicy(OFF, sensitive=False, ttl=timedelta(days=9), max_inline_tokens=7)
+    assert handling(policy, OutputPreferences(), LIMITS).off_prompt is ON
+    assert handling(OutputPreferences(), OutputPreferences(sensitive=True), LIMITS).sensitive
+    assert handling(OutputPreferences(), OutputPreferences(), LIMITS).max_inline_tokens == 1_000
 
 
 @pytest.mark.parametrize(
@@ -247,13 +247,13 @@ def test_a_request_goes_before_a_policy() -> None:
 def test_a_sensitive_policy_is_tightened_and_not_loosened(
     policys: OffPrompt | None, requests: OffPrompt, expected: OffPrompt
 ) -> None:
-    policy = Wishes(off_prompt=policys, sensitive=True, ttl=timedelta(hours=2))
-    loose = Wishes(off_prompt=requests, sensitive=False, ttl=timedelta(hours=3))
+    policy = OutputPreferences(off_prompt=policys, sensitive=True, ttl=timedelta(hours=2))
+    loose = OutputPreferences(off_prompt=requests, sensitive=False, ttl=timedelta(hours=3))
     found = handling(policy, loose, LIMITS)
     assert found.off_prompt is expected
     assert found.sensitive
     assert found.ttl == timedelta(hours=2)
-    strict = Wishes(ttl=timedelta(hours=1))
+    strict = OutputPreferences(ttl=timedelta(hours=1))
     assert handling(policy, strict, LIMITS).ttl == timedelta(hours=1)
 
 

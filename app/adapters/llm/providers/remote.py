@@ -130,7 +130,7 @@ class RemoteTextModel(TextModel):
         try:
             answer = await self._channel.send(question, mode)
         except RequestFailed as failed:
-            failure = failed.told
+            failure = failed.log_fields
             raise
         finally:
             tokens = (answer.input_tokens, answer.output_tokens) if answer is not None else (0, 0)

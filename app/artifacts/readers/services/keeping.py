@@ -14,7 +14,7 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.embedding import embedder_of
-from app.artifacts.tasks.services.namespace_writes import Beginning
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem
 from app.artifacts.tasks.services.preparing import check_storable, prepare
 from app.artifacts.tasks.services.references import prompt_text
@@ -43,7 +43,7 @@ _MOST_CHARACTER_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Wish:
+class DerivedRequest:
     """Parameters of a result to make and store.
 
     Attributes:
@@ -60,7 +60,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Kept:
+class DerivedResult:
     """Result stored off the prompt.
 
     Attributes:
@@ -73,7 +73,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class DerivedStore:
     """Storage of results."""
 
     tasks: TaskService
@@ -96,7 +96,7 @@ class Keeping:
         async with self.tasks.db.snapshot() as session:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
-    async def find(self, opened: OpenNamespace, wish: Wish) -> Kept | None:
+    async def find(self, opened: OpenNamespace, wish: DerivedRequest) -> DerivedResult | None:
         """Return the stored result of an equal earlier request, or None if it is gone."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
@@ -105,7 +105,7 @@ class Keeping:
                 return None
             return await self._stored_result(session, row, wish, now, is_reused=True)
 
-    async def keep(self, opened: OpenNamespace, wish: Wish, text: str) -> Kept:
+    async def keep(self, opened: OpenNamespace, wish: DerivedRequest, text: str) -> DerivedResult:
         """Store a result, or return the one that an equal request has stored meanwhile.
 
         Locks the source namespace, so that it cannot be deleted before the result is stored.
@@ -138,10 +138,12 @@ class Keeping:
             note(session, resource=str(NamespaceName(name.memory, row.namespace)))
             return await self._stored_result(session, row, wish, now, is_reused=is_reused)
 
-    def _beginning(self, source: NamespaceRow, wish: Wish, left: timedelta) -> Beginning:
+    def _beginning(
+        self, source: NamespaceRow, wish: DerivedRequest, left: timedelta
+    ) -> NamespaceDraft:
         default = timedelta(seconds=self.tasks.settings.task_ttl_seconds)
         embedder = embedder_of(self.tasks.embedders, source)
-        return Beginning(
+        return NamespaceDraft(
             user_id=source.user_id,
             tool=_TOOL,
             activity=wish.activity,
@@ -153,7 +155,13 @@ class Keeping:
         )
 
     async def _stored_result(
-        self, session: Session, row: NamespaceRow, wish: Wish, now: datetime, *, is_reused: bool
-    ) -> Kept:
+        self,
+        session: Session,
+        row: NamespaceRow,
+        wish: DerivedRequest,
+        now: datetime,
+        *,
+        is_reused: bool,
+    ) -> DerivedResult:
         reference = await self.tasks.reference(session, row, now)
-        return Kept(reference, prompt_text(reference, _TOOL, wish.activity), is_reused)
+        return DerivedResult(reference, prompt_text(reference, _TOOL, wish.activity), is_reused)

@@ -22,7 +22,7 @@ from app.artifacts.readers.schemas import (
 from app.artifacts.readers.services import queries, summaries
 from app.artifacts.readers.services.calls import Asking, GivenUp, usage_of
 from app.artifacts.readers.services.extractive import MODEL_ID
-from app.artifacts.readers.services.keeping import Keeping, Kept, Wish
+from app.artifacts.readers.services.keeping import DerivedRequest, DerivedResult, DerivedStore
 from app.artifacts.readers.services.open_namespace import (
     OpenNamespace,
     changed,
@@ -113,8 +113,8 @@ class ReaderService:
         )
 
     @property
-    def _keeping(self) -> Keeping:
-        return Keeping(TaskService.of(self.resources))
+    def _keeping(self) -> DerivedStore:
+        return DerivedStore(TaskService.of(self.resources))
 
     @property
     def _parts(self) -> Resources:
@@ -132,7 +132,9 @@ class ReaderService:
                 await idempotency.bind(session, engine.engine_id, asked.once, parts.clock.now())
         return opened
 
-    async def _kept_before(self, opened: OpenNamespace, wish: Wish, body: Reading) -> Kept | None:
+    async def _kept_before(
+        self, opened: OpenNamespace, wish: DerivedRequest, body: Reading
+    ) -> DerivedResult | None:
         """Return the stored result of an equal request; without one, check the room for it."""
         if not body.off_prompt:
             return None
@@ -144,8 +146,8 @@ class ReaderService:
         return kept
 
     async def _end(
-        self, opened: OpenNamespace, wish: Wish, body: Reading, text: str
-    ) -> Kept | None:
+        self, opened: OpenNamespace, wish: DerivedRequest, body: Reading, text: str
+    ) -> DerivedResult | None:
         """Store a result that is kept off the prompt."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
@@ -196,17 +198,20 @@ class ReaderService:
 
 def _wish(
     opened: OpenNamespace, method: Method, name: str, tokens: int, parts: Mapping[str, Any]
-) -> Wish:
+) -> DerivedRequest:
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
     held = inherited(opened.row)
     asked = IdempotencyKey.hash_of([method.value, by, contents, held, dict(parts)])
-    return Wish(method.value, name, tokens, asked)
+    return DerivedRequest(method.value, name, tokens, asked)
 
 
 def _response_fields(
-    opened: OpenNamespace, meter: Meter, kept: Kept | None, read: ReadingCoverage | None = None
+    opened: OpenNamespace,
+    meter: Meter,
+    kept: DerivedResult | None,
+    read: ReadingCoverage | None = None,
 ) -> dict[str, Any]:
     """Return the fields of every reader response; `read` is the coverage, if this request read.
 

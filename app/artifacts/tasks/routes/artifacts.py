@@ -9,11 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from app.artifacts.tasks.routes.namespaces import NAMESPACE
-from app.artifacts.tasks.schemas import (
-    Artifact,
-    ListArtifactsResponse,
-)
-from app.artifacts.tasks.services.namespace_writes import Beginning
+from app.artifacts.tasks.schemas import Artifact, ListArtifactsResponse
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.removals import RemovalService
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.uploads import Upload, UploadService
@@ -78,7 +75,7 @@ async def list_artifacts(
 class _UploadParameters:
     """Parameters of an upload, beside its bytes."""
 
-    beginning: Beginning
+    beginning: NamespaceDraft
     sha256: bytes | None
 
 
@@ -116,7 +113,7 @@ async def _upload_parameters(
     except ValidationError:
         description = 'must be a positive duration, such as "3600s", of a thousand years at most.'
         raise InvalidArgument.of_field("ttl", description) from None
-    beginning = Beginning(
+    beginning = NamespaceDraft(
         user_id=user_id or None,
         tool=tool,
         sensitive=sensitive,

@@ -26,7 +26,7 @@ from app.settings.settings import Settings
 
 
 @dataclass(frozen=True)
-class Beginning:
+class NamespaceDraft:
     """Settings that a request gives a namespace if it creates it."""
 
     user_id: str | None = None
@@ -39,7 +39,7 @@ class Beginning:
     ttl: timedelta | None = None
 
     @classmethod
-    def of(cls, request: BeginsNamespace) -> "Beginning":
+    def of(cls, request: BeginsNamespace) -> "NamespaceDraft":
         """Return the settings of a request."""
         return cls(
             request.user_id,
@@ -81,7 +81,7 @@ class NamespaceWrites:
         self,
         session: Session,
         name: NamespaceName,
-        beginning: Beginning,
+        beginning: NamespaceDraft,
         now: datetime,
         until: datetime,
     ) -> NamespaceRow:
@@ -201,7 +201,7 @@ async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
         await erasure.remove_namespace(session, row)
 
 
-def _stricter(row: NamespaceRow, beginning: Beginning) -> dict[str, Any]:
+def _stricter(row: NamespaceRow, beginning: NamespaceDraft) -> dict[str, Any]:
     """Return the columns of a namespace that a request makes stricter."""
     values: dict[str, Any] = {}
     if beginning.sensitive and not row.sensitive:

@@ -38,7 +38,7 @@ class OutputLimits:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class OutputPreferences:
     """Handling that a policy or a request asks for; None: not specified."""
 
     off_prompt: OffPrompt | None = None
@@ -48,7 +48,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Handling:
+class OutputPolicy:
     """Handling that applies to an output; `ttl` None: the configured default."""
 
     off_prompt: OffPrompt
@@ -92,7 +92,9 @@ class OutputDecision:
     passed: Sequence[Passed] = ()
 
 
-def handling(policy: Wishes, request: Wishes, limits: OutputLimits) -> Handling:
+def handling(
+    policy: OutputPreferences, request: OutputPreferences, limits: OutputLimits
+) -> OutputPolicy:
     """Return the handling of an output, from its tool's policy and the request.
 
     The request overrides the policy. For a sensitive tool it can only tighten: the stricter rule
@@ -104,7 +106,7 @@ def handling(policy: Wishes, request: Wishes, limits: OutputLimits) -> Handling:
         off_prompt = max(off_prompt, policy.off_prompt or off_prompt, key=_STRICTNESS.index)
         ttl = min((life for life in (request.ttl, policy.ttl) if life is not None), default=None)
     most = policy.max_inline_tokens
-    return Handling(
+    return OutputPolicy(
         off_prompt=off_prompt,
         sensitive=bool(policy.sensitive or request.sensitive),
         ttl=ttl,
@@ -112,7 +114,7 @@ def handling(policy: Wishes, request: Wishes, limits: OutputLimits) -> Handling:
     )
 
 
-def decide(output: Output, held: Handling, limits: OutputLimits) -> OutputDecision:
+def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDecision:
     """Decide what happens to an output. Sensitive content is always stored.
 
     Raises:
@@ -266,7 +268,7 @@ def _is_blank(item: OutputItem) -> bool:
     return not (item.data if item.text is None else item.text.strip())
 
 
-def _is_stored(items: Sequence[OutputItem], held: Handling) -> bool:
+def _is_stored(items: Sequence[OutputItem], held: OutputPolicy) -> bool:
     if held.sensitive or held.off_prompt is OffPrompt.ALWAYS:
         return True
     if held.off_prompt is OffPrompt.NEVER:

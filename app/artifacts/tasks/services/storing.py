@@ -18,12 +18,12 @@ from app.artifacts.tasks.schemas import (
     StoreArtifactsResponse,
 )
 from app.artifacts.tasks.services.embedding import check_choice
-from app.artifacts.tasks.services.namespace_writes import Beginning
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import (
     OutputDecision,
     OutputItem,
     OutputLimits,
-    Wishes,
+    OutputPreferences,
     decide,
     handling,
     items_of,
@@ -87,7 +87,7 @@ class ArtifactBatch:
     """Artifacts to store; `derived` is set if a reader made them."""
 
     name: NamespaceName
-    beginning: Beginning
+    beginning: NamespaceDraft
     items: Sequence[OutputItem]
     prepared: Sequence[Prepared]
     derived: Derived | None = None
@@ -156,7 +156,7 @@ class StoringService:
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
-        beginning = await self.tasks.under_policy(name.memory, Beginning.of(request))
+        beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
         reference = await self._store(name, beginning, items, once)
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
         return StoreArtifactsResponse(
@@ -179,8 +179,8 @@ class StoringService:
 
     async def _decide(
         self, name: TaskMemoryName, request: ProcessOutputRequest, once: IdempotencyKey | None
-    ) -> tuple[OutputDecision, Beginning]:
-        policy = Wishes()
+    ) -> tuple[OutputDecision, NamespaceDraft]:
+        policy = OutputPreferences()
         is_sensitive = bool(request.sensitive)
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
@@ -189,18 +189,20 @@ class StoringService:
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
-                policy = Wishes(off_prompt, row.sensitive, row.ttl, row.max_inline_tokens)
+                policy = OutputPreferences(
+                    off_prompt, row.sensitive, row.ttl, row.max_inline_tokens
+                )
             if request.namespace is not None:
                 place = NamespaceName(name, request.namespace)
                 known = await repository.find_namespace(session, place, now)
                 is_sensitive = is_sensitive or (known is not None and known.sensitive)
-        wishes = Wishes(request.off_prompt, is_sensitive, request.ttl)
+        wishes = OutputPreferences(request.off_prompt, is_sensitive, request.ttl)
         held = handling(policy, wishes, self._limits)
         if is_known:
             before = OffPrompt.NEVER if answer is None else OffPrompt.ALWAYS
             held = replace(held, off_prompt=before, sensitive=held.sensitive and answer is not None)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
-        beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
+        beginning = replace(NamespaceDraft.of(request), sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning
 
     async def _remember(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
@@ -214,7 +216,7 @@ class StoringService:
     async def _store(
         self,
         name: NamespaceName,
-        beginning: Beginning,
+        beginning: NamespaceDraft,
         items: Sequence[OutputItem],
         once: IdempotencyKey | None,
     ) -> Reference:

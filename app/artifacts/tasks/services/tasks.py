@@ -25,8 +25,8 @@ from app.artifacts.tasks.schemas import (
     UpdateNamespaceRequest,
 )
 from app.artifacts.tasks.services.embedding import check_embedder
-from app.artifacts.tasks.services.namespace_writes import Beginning, NamespaceWrites
-from app.artifacts.tasks.services.outputs import OutputLimits, Wishes, handling
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
+from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
 from app.artifacts.tasks.store.contents import ContentPlace, Pages
@@ -75,7 +75,7 @@ class TaskService:
         contents = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
         return reference_of(self.settings, row, contents.get(row.namespace))
 
-    async def under_policy(self, memory: TaskMemoryName, said: Beginning) -> Beginning:
+    async def under_policy(self, memory: TaskMemoryName, said: NamespaceDraft) -> NamespaceDraft:
         """Return a namespace's settings, tightened by the policy of the tool if one is named."""
         if said.tool is None:
             return said
@@ -84,8 +84,10 @@ class TaskService:
             row = await policies.find(session, ToolPolicyName(memory, said.tool))
         if row is None:
             return said
-        policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
-        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), OutputLimits())
+        policy = OutputPreferences(sensitive=row.sensitive, ttl=row.ttl)
+        held = handling(
+            policy, OutputPreferences(sensitive=said.sensitive, ttl=said.ttl), OutputLimits()
+        )
         return replace(said, sensitive=held.sensitive, ttl=held.ttl)
 
     # Task memories
@@ -238,10 +240,12 @@ class TaskService:
             namespace = await repository.get_namespace(session, name, now)
             asked = Slice(limit + 1, after, is_descending=False)
             rows = await repository.list_artifacts(session, name, now, asked)
-            silent = await listing.list_silent(session, rows)
+            indexing_failed = await listing.list_indexing_failed(session, rows)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListArtifactsResponse(
-            artifacts=[self.shown(engine, namespace, row, caller, silent) for row in rows[:limit]],
+            artifacts=[
+                self.shown(engine, namespace, row, caller, indexing_failed) for row in rows[:limit]
+            ],
             next_page_token=last and encode_token(query, [last.ordinal, last.content_id]),
         )
 
@@ -256,8 +260,8 @@ class TaskService:
             engine = name_of(await engines.get(session, name.namespace.memory.engine))
             row = await repository.get_artifact(session, name, now)
             namespace = await repository.get_namespace(session, name.namespace, now)
-            silent = await listing.list_silent(session, [row])
-        return self.shown(engine, namespace, row, caller, silent)
+            indexing_failed = await listing.list_indexing_failed(session, [row])
+        return self.shown(engine, namespace, row, caller, indexing_failed)
 
     def shown(
         self,
@@ -265,16 +269,19 @@ class TaskService:
         namespace: NamespaceRow,
         row: ArtifactRow,
         caller: Caller,
-        silent: Collection[str] = (),
+        indexing_failed: Collection[str] = (),
     ) -> Artifact:
-        """Return an artifact as a caller may see it; `silent` comes from `listing.list_silent`."""
+        """Return an artifact as a caller may see it.
+
+        `indexing_failed` has the contents of `listing.list_indexing_failed`.
+        """
         return artifact_of(
             self.settings,
             TaskMemoryName(engine, namespace.memory),
             namespace,
             row,
             may_see_content=caller.may(Permission.ARTIFACTS_CONTENT),
-            is_silent=row.content_id in silent,
+            is_silent=row.content_id in indexing_failed,
         )
 
     async def find_content(self, name: ArtifactName) -> ArtifactRow:

@@ -21,13 +21,13 @@ from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.schemas import Artifact
-from app.artifacts.tasks.services.namespace_writes import Beginning, check_content_etag
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace, Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_later
-from app.artifacts.tasks.store.listing import list_silent
+from app.artifacts.tasks.store.listing import list_indexing_failed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
@@ -59,7 +59,7 @@ class Upload:
     size: int | None
     sha256: bytes | None
     etag: str | None
-    beginning: Beginning
+    beginning: NamespaceDraft
 
 
 @dataclass
@@ -302,7 +302,7 @@ async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) ->
     """Return True if an artifact's text can be cut but its indexing was given up."""
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
-    return row.state == ArtifactState.READY or bool(await list_silent(session, [row]))
+    return row.state == ArtifactState.READY or bool(await list_indexing_failed(session, [row]))
 
 
 def _name_taken(row: ArtifactRow) -> Aborted:

@@ -59,7 +59,7 @@ async def read_contents(
     return summaries
 
 
-async def list_silent(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
+async def list_indexing_failed(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
     """Return those of an engine's contents whose indexing was given up; skip other states."""
     indexing = [row for row in rows if row.state == ArtifactState.INDEXING]
     if not indexing:

@@ -129,7 +129,9 @@ class RecallService:
         while read.first > wanted.first and not read.is_full:
             async with self.resources.db.snapshot() as session:
                 between = (wanted.first, read.first - 1)
-                page = await sessions.list_said(session, wanted.name, between, _PAGE, newest=True)
+                page = await sessions.list_event_texts(
+                    session, wanted.name, between, _PAGE, newest=True
+                )
             if not page:
                 read.first = wanted.first
                 break

@@ -125,7 +125,7 @@ async def _check_policies(
         )
 
 
-async def hurry(
+async def run_now(
     session: Session, engine_id: int, session_id: str, policy_keys: Iterable[str], now: datetime
 ) -> None:
     """Run operations now that wait for a retry after a failure of the summariser."""
@@ -136,7 +136,7 @@ async def hurry(
         if operation_row is not None:
             waiting.append(operation_row.operation_id)
     if waiting:
-        await leases.hurry(session, engine_id, waiting, now)
+        await leases.run_now(session, engine_id, waiting, now)
 
 
 def key_of(session_id: str, policy_key: str) -> str:

@@ -169,7 +169,7 @@ class SummaryService:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
                 row = await sessions.update_session(session, row, values, now)
                 keys = await erasure.supersede_all(session, name, now)
-                await queue.hurry(session, engine.engine_id, row.session_id, keys, now)
+                await queue.run_now(session, engine.engine_id, row.session_id, keys, now)
             held = await shared.read(session, engine.engine_id, [row.user_id])
             return Session.from_row(name_of(engine), row, held)
 

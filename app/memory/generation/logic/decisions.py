@@ -44,7 +44,7 @@ class NewFact:
     has_more: bool = False
 
     @property
-    def told(self) -> tuple[int, ...]:
+    def ordered_positions(self) -> tuple[int, ...]:
         """Positions in ascending order."""
         return tuple(sorted(self.positions))
 
@@ -256,7 +256,11 @@ class _Decisions:
 
     def _take(self, decision: FactVerdict, new: NewFact, near: Neighbour) -> None:
         before = self._changes.get(near.memory_id)
-        positions = new.told if before is None else (*before.candidates, *new.told)
+        positions = (
+            new.ordered_positions
+            if before is None
+            else (*before.candidates, *new.ordered_positions)
+        )
         self._effects.add(decision.fact)
         if decision.action == "delete":
             if before is None or before.action != "DELETE":
@@ -286,7 +290,7 @@ class _Decisions:
 
     def _creations(self) -> list[Verdict]:
         return [
-            Verdict("CREATE", new.told, "new", fact=new.candidate.fact)
+            Verdict("CREATE", new.ordered_positions, "new", fact=new.candidate.fact)
             for number, new in enumerate(self._facts)
             if number not in self._gone
             and number not in self._taken_in

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-MAX_TOLD = 100
+MAX_LISTED_OUTCOMES = 100
 """Dropped facts, and refused decisions, that a preview lists; more are only counted."""
 
 DropReason = Literal[
@@ -43,7 +43,7 @@ class Dropped:
     reason: DropReason
     detail: str = ""
 
-    def told(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str]:
         """Return the JSON form for a preview."""
         fields = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
         return fields | ({"detail": self.detail} if self.detail else {})

@@ -85,7 +85,7 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
             result.open.append(new)
         else:
             about = (same.memory_id, same.fact)
-            known[same.memory_id] = Verdict("UPDATE", new.told, "said again", *about)
+            known[same.memory_id] = Verdict("UPDATE", new.ordered_positions, "said again", *about)
     result.settled.extend(known.values())
     return result
 

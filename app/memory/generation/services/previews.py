@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName, MemoryName
-from app.memory.generation.logic.outcomes import MAX_TOLD, Dropped, Refused
+from app.memory.generation.logic.outcomes import MAX_LISTED_OUTCOMES, Dropped, Refused
 from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.services.turns import topic_columns
 from app.memory.memories.schemas.memories import Memory
@@ -25,10 +25,10 @@ def preview(
     engine: EngineName, author: str, planned: Plan, dropped: Sequence[Dropped]
 ) -> dict[str, Any]:
     """Return the stored response; `engine` is the stored full name."""
-    refused = planned.outcome.refused[:MAX_TOLD]
+    refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
     lists = {
         "plannedChanges": [_render_change(engine, change) for change in planned.changes],
-        "droppedFacts": [fact.told() for fact in dropped[:MAX_TOLD]],
+        "droppedFacts": [fact.to_json() for fact in dropped[:MAX_LISTED_OUTCOMES]],
         "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
     }
     filled = {name: entries for name, entries in lists.items() if entries}

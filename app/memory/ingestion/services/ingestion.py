@@ -327,7 +327,7 @@ class IngestionService:
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # These operations find nothing any more, and end.
-        await leases.hurry(session, engine_id, open_ids, self.memories.clock.now())
+        await leases.run_now(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
 
     async def forget_old_ids(self, session: Session, limit: int) -> int:

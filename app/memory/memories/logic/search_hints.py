@@ -68,7 +68,7 @@ _OWN = re.compile(
 _ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
 
 
-def traits_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
+def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
     """Return the values of the columns `language` and `cues` for a memory's content.
 
     Args:

@@ -158,7 +158,7 @@ class MemoryService:
         new = new.concerning(new_memory.request.scope)
         writing = self.writing(engine, new, new_memory.request)
         creation = new_memory.creation(config_of(engine))
-        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
+        row = await ledger.create_by_one_statement(self.db, engine, writing, creation, new)
         if row is None:
             return None
         response = response_of(writing, row)

@@ -16,7 +16,7 @@ from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.scopes import scope_hash
-from app.memory.memories.logic.search_hints import traits_of
+from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import erasure, fast_sql, repository, vectors
 from app.memory.memories.store.changes import (
     Action,
@@ -86,7 +86,7 @@ async def create(session: Session, writing: ChangeContext, new: Creation) -> Wri
     return created
 
 
-async def create_at_once(
+async def create_by_one_statement(
     db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
 ) -> MemoryRow | None:
     """Create a memory and finish its operation with one statement, which is its own transaction.
@@ -259,7 +259,7 @@ async def _change(
 def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
     """Return the provenance that the metadata of content name, and the search hints."""
     named = named_in(content.get("user_metadata") or {})
-    return {**named, **traits_of({**content, **named}, language)}
+    return {**named, **search_hints_of({**content, **named}, language)}
 
 
 def _changed_values(writing: ChangeContext, wanted: Change) -> dict[str, Any]:
@@ -352,7 +352,7 @@ async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_
     return await engines.adopt_model(session, writing.engine.engine, writing.model_id, length)
 
 
-async def learn_traits(session: Session, limit: int) -> int:
+async def backfill_search_hints(session: Session, limit: int) -> int:
     """Backfill search hints of memories written before hints existed; return the count.
 
     No memory gets a new version. At most `limit` memories of any engine are taken; for a sweep.
@@ -370,7 +370,7 @@ async def learn_traits(session: Session, limit: int) -> int:
         }
         for row in rows
     ]
-    await repository.set_traits(session, traits)
+    await repository.set_search_hints(session, traits)
     return len(rows)
 
 

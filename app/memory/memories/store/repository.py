@@ -304,7 +304,7 @@ async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]
     return (await session.execute(statement)).scalars().all()
 
 
-async def set_traits(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+async def set_search_hints(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Set the search hints of memories, given by their keys, without a new version."""
     if rows:
         await session.execute(update(MemoryRow), [dict(row) for row in rows])

@@ -8,12 +8,12 @@ from app.memory.memories.services.embedding import EmbeddedQuery
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.retrieval.logic.asking import RetrievalQuery
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics, rank
-from app.memory.retrieval.services.lookups import LargerScopes
+from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.services.search import (
     SearchHit,
     found_by_distance,
     found_by_everything,
-    strangers_last,
+    unrelated_last,
 )
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
@@ -33,7 +33,7 @@ class FastSearch:
     query: ScopeQuery
     embedded: EmbeddedQuery
     count: int
-    larger: LargerScopes
+    larger: LargeScopeSearch
 
     async def by_distance(self, vector: Vector) -> list[SearchHit] | None:
         """Return the nearest memories; memories without a vector are left out."""
@@ -53,7 +53,7 @@ class FastSearch:
         vector = None if embedded.is_lexical_only else embedded.vector
         wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await self._candidates(wanted)
-        ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
+        ranked = unrelated_last(candidates, rank(asked, statistics, candidates))[: self.count]
         best = {hit.candidate.memory_id: hit for hit in ranked}
         rows = await self._read(best)
         if rows is None:
@@ -73,4 +73,4 @@ class FastSearch:
         return await fast_sql.find_candidates(self.db, self.query, wanted)
 
     async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRecord] | None:
-        return await fast_sql.tell(self.db, self.engine, self.query, list(hits))
+        return await fast_sql.find_by_ids(self.db, self.engine, self.query, list(hits))

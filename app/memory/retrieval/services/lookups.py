@@ -59,7 +59,7 @@ class ScopeIndexes:
             return
 
 
-class LargerScopes:
+class LargeScopeSearch:
     """Scopes that this process lately found too large for the statement for small scopes.
 
     The cache avoids trying that statement in vain. A scope that has shrunk stays listed; it is
@@ -70,9 +70,9 @@ class LargerScopes:
         self._known: LRUCache[tuple[int, bytes], None] = LRUCache(_MAX_LARGER)
 
     @classmethod
-    def of(cls, resources: Resources) -> "LargerScopes":
+    def of(cls, resources: Resources) -> "LargeScopeSearch":
         """Return the instance of the process."""
-        kept: LargerScopes = resources.kept.setdefault(cls, cls())
+        kept: LargeScopeSearch = resources.kept.setdefault(cls, cls())
         return kept
 
     def has(self, query: ScopeQuery) -> bool:

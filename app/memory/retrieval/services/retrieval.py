@@ -28,8 +28,8 @@ from app.memory.retrieval.schemas import (
     SimpleRetrievalParams,
 )
 from app.memory.retrieval.services.fast_search import FastSearch
-from app.memory.retrieval.services.lookups import LargerScopes, ScopeIndexes
-from app.memory.retrieval.services.search import Search, SearchHit, told, within
+from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
+from app.memory.retrieval.services.search import Search, SearchHit, to_json, within
 from app.memory.retrieval.store import fast_sql, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -64,7 +64,7 @@ class RetrievalService:
     clock: Clock
     embedding: EngineEmbedding
     indexes: ScopeIndexes
-    larger: LargerScopes
+    larger: LargeScopeSearch
     known: EngineCache
     settings: Settings
 
@@ -76,7 +76,7 @@ class RetrievalService:
             resources.clock,
             EngineEmbedding.of(resources),
             ScopeIndexes.of(resources),
-            LargerScopes.of(resources),
+            LargeScopeSearch.of(resources),
             EngineCache.of(resources),
             resources.settings,
         )
@@ -261,7 +261,7 @@ def _response(
     most = None if config is None else _max_distance(request, config)
     near = hits if most is None else [hit for hit in hits if (hit.distance or 0) <= most]
     kept = within(near, request.max_tokens)
-    memories = [told(engine, hit, explains=request.explain) for hit in kept]
+    memories = [to_json(engine, hit, explains=request.explain) for hit in kept]
     omitted = {} if most is None else {"omittedCount": len(hits) - len(near)}
     return {"retrievedMemories": memories, **omitted}
 

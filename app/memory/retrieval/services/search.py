@@ -72,13 +72,13 @@ class Search:
         wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
         ordered = rank(asked, statistics, candidates, self.weights)
-        ranked = strangers_last(candidates, ordered)[: self.count]
+        ranked = unrelated_last(candidates, ordered)[: self.count]
         ids = [hit.candidate.memory_id for hit in ranked]
         rows = await repository.find_by_ids(self.session, self.query, ids)
         return [found_by_everything(rows[hit.candidate.memory_id], hit, embedded) for hit in ranked]
 
 
-def strangers_last(
+def unrelated_last(
     candidates: Sequence[RankingCandidate], ranked: Sequence[Ranked]
 ) -> list[Ranked]:
     """Put candidates without any relation to the query last, in the order of `candidates`."""
@@ -128,7 +128,7 @@ def found_by_everything(
     )
 
 
-def told(engine: EngineName, hit: SearchHit, *, explains: bool) -> dict[str, Any]:
+def to_json(engine: EngineName, hit: SearchHit, *, explains: bool) -> dict[str, Any]:
     """Return the JSON form of a `RetrievedMemory`."""
     answer: dict[str, Any] = {"memory": memory_json(engine, hit.row)}
     if hit.distance is not None:

@@ -110,7 +110,7 @@ def _nearest() -> Select[*tuple[Any, ...]]:
     return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
 
 
-async def tell(
+async def find_by_ids(
     db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str]
 ) -> dict[str, MemoryRecord] | None:
     """Return live memories of the scope by their ids.

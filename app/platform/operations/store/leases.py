@@ -356,7 +356,7 @@ async def reschedule(
     return moved
 
 
-async def hurry(
+async def run_now(
     session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
 ) -> None:
     """Make the given pending operations of an engine due at once."""

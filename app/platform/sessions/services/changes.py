@@ -48,7 +48,7 @@ class ErasedEvent:
     now: datetime
 
 
-async def tell(
+async def notify(
     listeners: Iterable[EventListener], session: Session, change: Appended | ErasedEvent
 ) -> None:
     """Call all listeners in order; an exception from one rolls the transaction back."""

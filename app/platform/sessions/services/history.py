@@ -47,7 +47,7 @@ from app.platform.sessions.schemas.events import (
     SessionEvent,
 )
 from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_PAGE_SIZE, check_state_size
-from app.platform.sessions.services.changes import Appended, ErasedEvent, tell
+from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
@@ -238,7 +238,7 @@ class EventService:
             cleared_exchange=stands.cleared_exchange,
             now=now,
         )
-        await tell(self.listeners, session, appended)
+        await notify(self.listeners, session, appended)
 
     async def erase(self, name: EventName, once: IdempotencyKey | None) -> None:
         """Erase the content of an event for good; its number stays taken.
@@ -258,7 +258,7 @@ class EventService:
             if seq is None:
                 raise NotFound.of(name)
             await repository.update_session(session, row, {}, now)
-            await tell(self.erasers, session, ErasedEvent(engine, name.session, seq, now))
+            await notify(self.erasers, session, ErasedEvent(engine, name.session, seq, now))
 
     async def list_page(
         self,

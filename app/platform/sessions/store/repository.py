@@ -49,7 +49,7 @@ _R = TypeVar("_R")
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
 """JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
-"""Total size of sent events after which `list_said` returns no more."""
+"""Total size of sent events after which `list_event_texts` returns no more."""
 
 FILTER_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
@@ -207,7 +207,7 @@ async def list_events(
     return rows, (await session.execute(counted)).scalar_one() - len(rows)
 
 
-async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
+async def has_text(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
     """Return True if any event in the given range of numbers is not erased."""
     statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
     return (await session.execute(statement)).first() is not None
@@ -220,7 +220,7 @@ _PARTIAL: ColumnElement[str | None] = case(
 )
 
 
-async def list_said(
+async def list_event_texts(
     session: Session,
     name: SessionName,
     between: tuple[int, int],

@@ -15,16 +15,16 @@ _COUNTS = ("modelCallCount", "inputTokenCount", "outputTokenCount", "modelMillis
 
 
 class Price(Protocol):
-    """What a model costs, per million tokens: `app.settings.model_settings.ModelPrice`."""
+    """Prices per million tokens of a model: `app.settings.model_settings.ModelPrice`."""
 
     @property
     def input(self) -> float:
-        """Of the tokens of prompts."""
+        """Price of prompt tokens."""
         ...
 
     @property
     def output(self) -> float:
-        """Of the tokens of answers."""
+        """Price of response tokens."""
         ...
 
 

@@ -1,0 +1,1 @@
+"""Commands of those who work on the project."""

@@ -1,0 +1,39 @@
+"""The page of metrics, from the registry that serves them."""
+
+import importlib
+import pkgutil
+
+from prometheus_client import REGISTRY
+
+import app
+from scripts.reference.markdown import code, codes, page, table
+
+_PREFIX = "memory_bank_"
+_INTRODUCTION = """\
+`GET /metrics` answers in the text format of Prometheus, for keys with the permission
+`metrics.get`. `MEMORY_BANK_METRICS_PORT` serves the same on a port of its own, without a key.
+Labels name routes and kinds, never resources. Each process has its own metrics. Standard metrics
+of Python and of the process (`python_...`, `process_...`) are served beside these.
+"""
+
+
+def metrics_page() -> str:
+    """Return the page of metrics."""
+    for module in pkgutil.walk_packages(app.__path__, "app."):
+        importlib.import_module(module.name)
+    rows = []
+    for metric in REGISTRY.collect():
+        if metric.name.startswith(_PREFIX):
+            name = metric.name + ("_total" if metric.type == "counter" else "")
+            rows.append(
+                (code(name), metric.type, codes(_labels(metric.name)), metric.documentation)
+            )
+    return page(
+        "Metrics", _INTRODUCTION, table(("Metric", "Type", "Labels", "Meaning"), sorted(rows))
+    )
+
+
+def _labels(name: str) -> tuple[str, ...]:
+    # The client has no public way to read the labels of a metric without samples.
+    collector = REGISTRY._names_to_collectors[name]  # noqa: SLF001
+    return tuple(getattr(collector, "_labelnames", ()))

@@ -1,0 +1,152 @@
+"""The page of settings, from the classes that read them."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, get_args, get_origin
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from app.settings.settings import Settings
+from scripts.reference.markdown import code, page, table
+from scripts.reference.source import field_headings
+
+_UNITS = {"seconds": "seconds", "bytes": "bytes", "chars": "characters", "rows": "rows"}
+_STEPS = {
+    "seconds": ((86_400, "day"), (3_600, "hour"), (60, "minute")),
+    "bytes": ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")),
+}
+_BOUNDS = {"ge": "≥ ", "gt": "> ", "le": "≤ ", "lt": "< "}
+_INTRODUCTION = """\
+Every setting is an environment variable, read once at the start. All of them are optional. A
+variable whose name is one or two letters away from a setting stops the start, and the message
+names the setting; other unknown `MEMORY_BANK_` variables are listed in one warning.
+
+Lists and objects are written as JSON. `none` stands for "no bound" where a setting allows it.
+"""
+
+
+def settings_page() -> str:
+    """Return the page of settings."""
+    parts = [_INTRODUCTION]
+    for group in groups():
+        parts += [f"## {group.title}\n", group.text, settings_table(group.names)]
+    return page("Settings", *(part for part in parts if part))
+
+
+def settings_table(names: Iterable[str]) -> str:
+    """Return a table of some of the settings."""
+    fields = {name: Settings.model_fields[name] for name in names}
+    return table(
+        ("Setting", "Default", "Unit", "Accepts", "Meaning"),
+        (
+            (
+                code(variable(name)),
+                _shown(name, setting.get_default(call_default_factory=True)),
+                unit(name),
+                accepted(setting),
+                setting.description or "",
+            )
+            for name, setting in fields.items()
+        ),
+    )
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"MEMORY_BANK_{name.upper()}"
+
+
+def unit(name: str) -> str:
+    """Return the unit of a setting, which its name carries."""
+    counted, is_rate, _ = name.partition("_per_second")
+    word = counted.removesuffix("_per_key").removesuffix("_held").rpartition("_")[2]
+    found = _UNITS.get(word, "")
+    return f"{found or word} a second" if is_rate else found
+
+
+def accepted(setting: FieldInfo) -> str:
+    """Return the choices and bounds of a setting."""
+    choices = [choice for part in _parts(setting.annotation) for choice in _choices(part)]
+    bounds = [
+        f"{sign}{bound:,}"
+        for limit in setting.metadata
+        for name, sign in _BOUNDS.items()
+        if isinstance(bound := getattr(limit, name, None), int | float)
+    ]
+    return ", ".join([*(code(choice) for choice in choices), *bounds])
+
+
+def _parts(annotation: object) -> Iterator[object]:
+    if get_origin(annotation) in {None, Literal}:
+        yield annotation
+        return
+    for part in get_args(annotation):
+        yield from _parts(part)
+
+
+def _choices(annotation: object) -> list[object]:
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [member.value for member in annotation]
+    return []
+
+
+def _shown(name: str, default: object) -> str:
+    match default:
+        case None | SecretStr():
+            return ""
+        case bool() | list() | dict():
+            return code(json.dumps(default))
+        case Enum():
+            return code(default.value)
+        case int() | float():
+            return code(default) + rounded(unit(name), default)
+        case _:
+            return code(default)
+
+
+def rounded(word: str, value: float) -> str:
+    """Return a large number of seconds or bytes in a larger unit, in brackets."""
+    for size, larger in _STEPS.get(word, ()):
+        if value >= size and value % size == 0:
+            count = round(value / size)
+            plural = "s" if word == "seconds" and count != 1 else ""
+            return f" ({count:,} {larger}{plural})"
+    return ""
+
+
+@dataclass
+class Group:
+    """Settings that stand together."""
+
+    title: str
+    text: str
+    names: list[str] = field(default_factory=list)
+
+
+def groups() -> list[Group]:
+    """Return the groups of settings, those of the class itself first."""
+    found: dict[str, Group] = {}
+    for owner in (Settings, *Settings.__mro__[1:]):
+        own = vars(owner).get("__annotations__", {})
+        names = [name for name in Settings.model_fields if name in own]
+        headings = field_headings(owner) if names else {}
+        for name in names:
+            heading = headings.get(name)
+            group = Group(heading, "") if heading else Group(_title(owner), _sentence(owner))
+            found.setdefault(group.title, group).names.append(name)
+    return list(found.values())
+
+
+def _title(owner: type) -> str:
+    words = re.findall("[A-Z][a-z]+", owner.__name__.removesuffix("Settings"))
+    return " ".join(words).capitalize() or "General"
+
+
+def _sentence(owner: type) -> str:
+    return (owner.__doc__ or "").split("\n\n")[0]

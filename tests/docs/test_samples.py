@@ -1,0 +1,235 @@
+"""The samples of the README and the guides run as they stand, and answer what stands below them.
+
+Each runs at a live server, in an engine of its own. They leave `ask_model` alone to the reader.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.packaging.checkout import scratch_folder
+from tests.support.documents import DOCS, README, ROOT, samples
+from tests.support.live import KEY, LiveServer, live_server
+
+_PORT = "127.0.0.1:8000"
+_FIRST_ENGINE = re.compile(r"reasoningEngines/1\b")
+_PARENT = "/v1/projects/default/locations/local"
+_TIMEOUT_SECONDS = 120
+_SET_UP = """\
+if command -v curl >/dev/null; then
+  curl() { command curl "$@" && echo; }
+else
+  curl() { "$PYTHON" -m tests.support.curl "$@"; }
+fi
+settle() { while curl -s -H "Authorization: Bearer $KEY" "$BANK/operations" |
+  grep -q '"done":false'; do sleep 0.1; done; }
+"""
+_MODEL = """\
+def ask_model(system, message):
+    print(system)
+    return "Noted."
+"""
+_MADE_ANEW = re.compile(r"\d{15,}|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{32}")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LiveServer]:
+    with scratch_folder() as folder, live_server(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def engine(server: LiveServer) -> str:
+    made = httpx.post(
+        f"{server.url}{_PARENT}/reasoningEngines",
+        headers={"Authorization": f"Bearer {KEY}"},
+        json={"displayName": "samples"},
+    ).json()
+    found = re.search(r"reasoningEngines/\d+", made["name"])
+    assert found
+    return found[0]
+
+
+def _placed(sample: str, server: LiveServer, engine: str) -> str:
+    """Return a sample for the live server."""
+    there = _FIRST_ENGINE.sub(engine, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
+    return re.sub(r"^KEY=\.\.\..*$", f"KEY={KEY}", there, flags=re.MULTILINE)
+
+
+def _shell(*parts: str) -> list[Any]:
+    """Run commands; return what the service answered."""
+    script = re.sub(r"^sleep 1\b.*$", "settle", "\n".join(parts), flags=re.MULTILINE)
+    command = ["env", f"PYTHON={sys.executable}", "sh", "-euc", _SET_UP + script]
+    ended = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
+    )
+    assert ended.returncode == 0, ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def _python(*parts: str) -> str:
+    """Run a program; return what it printed."""
+    program = "\n".join([f"KEY = {KEY!r}", _MODEL, *parts])
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT_SECONDS,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def _steady(value: Any) -> Any:
+    """Return an answer without ids and times, which are made anew each time."""
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, str):
+        return _MADE_ANEW.sub("#", re.sub(r"reasoningEngines/\d+", "engine", value))
+    if isinstance(value, list):
+        return [_steady(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _steady(item) for key, item in value.items()}
+    return value
+
+
+def _json(path: Path, containing: str) -> Any:
+    (sample,) = (text for text in samples(path, "json") if containing in text)
+    return _steady(json.loads(sample))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_first_memory(page: str, server: LiveServer, engine: str) -> None:
+    path = ROOT / page
+    parts = [_placed(text, server, engine) for text in samples(path, "sh") if "post" in text]
+    operation, found = _shell("\nsettle\n".join(parts))
+    assert operation["metadata"]["author"] == "builtin-rules/2"
+    assert _steady(found) == _json(path, "retrievedMemories")
+
+
+def test_the_start_of_the_quickstart_is_an_operation(server: LiveServer, engine: str) -> None:
+    start = next(text for text in samples(DOCS / "quickstart.md", "sh") if "$BANK" in text)
+    (operation,) = _shell(_placed(start, server, engine))
+    assert set(operation) == set(_json(DOCS / "quickstart.md", "builtin-rules/2"))
+
+
+def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> None:
+    """The programs, one after another in one process, since the official client loads slowly."""
+    guide = DOCS / "guides" / "agent-loop.md"
+    with_client, without_client = samples(guide, "python")
+    assert samples(README, "python") == [with_client]
+    (known,) = samples(guide, "text")
+    assert known in samples(README, "text")
+    told, asked = (
+        re.findall(r"`(answer\([^`]*\))`", path.read_text().replace("\n", " "))
+        for path in (README, guide)
+    )
+    assert told == asked
+    client = samples(DOCS / "guides" / "official-client.md", "python")[0]
+    wait = _WAIT.format(url=server.url, engine=engine)
+    again = [call.replace('"7"', '"8"') for call in told]
+    programs = [client, with_client, *told, without_client, again[0], wait, again[1]]
+    printed = _python(*(_placed(program, server, engine) for program in programs))
+    shown = f"What you know of the user:\n\n{known}"
+    assert printed == f"I moved to Bergen.\n{shown}{shown}"
+
+
+_WAIT = """\
+import time
+headers = {{"Authorization": "Bearer " + KEY}}
+path = "{url}/v1/{engine}/operations"
+while '"done":false' in httpx.get(path, headers=headers).raise_for_status().text:
+    time.sleep(0.1)
+"""
+
+
+def test_contexts(server: LiveServer, engine: str) -> None:
+    page = DOCS / "guides" / "contexts.md"
+    start, recall = samples(page, "sh")
+    *_, context, spans = _shell(_placed(start, server, engine), recall)
+    shown = _json(page, '"coverage"')
+    answered = {key: _steady(value) for key, value in context.items() if key in shown}
+    for message in answered["messages"]:
+        del message["source"]
+    assert answered == shown
+    assert _steady(spans) == _json(page, '"spans"')
+
+
+def _with_post(server: LiveServer, engine: str) -> str:
+    """Return the function that the guides take from the quickstart."""
+    start = next(text for text in samples(README, "sh") if "$BANK" in text)
+    return _placed(start.partition("\n\n")[0], server, engine)
+
+
+def test_task_memory(server: LiveServer, engine: str) -> None:
+    page = DOCS / "guides" / "task-memory.md"
+    process, ask = samples(page, "sh")[:2]
+    stored, _, answer = _shell(_with_post(server, engine), process, ask)
+    assert _steady(stored) == _json(page, "promptText")
+    shown = _json(page, '"citations"')
+    # Where it stands changes with the document.
+    (cited,), _ = answer.pop("citations"), shown.pop("citations")
+    assert _steady(answer) == shown
+    text = (DOCS / "operations" / cited["artifact"]).read_text()
+    assert text[cited["start"] : cited["end"]] == answer["answer"]
+
+
+def test_undo(server: LiveServer, engine: str) -> None:
+    page = DOCS / "guides" / "undo-and-recovery.md"
+    preview, change, undo, ways_back = samples(page, "sh")
+    post = _with_post(server, engine)
+    *_, previewed, changed = _shell(
+        post, _first_memory(), "settle", preview, "settle", change, "settle"
+    )
+    planned = _get(server, previewed["name"])["response"]["plannedChanges"]
+    assert _steady(planned) == _json(page, "asked to forget")
+    done = _get(server, changed["name"])["response"]
+    assert _steady(done) == _json(page, "generatedMemories")
+    memory = done["generatedMemories"][0]["memory"]["name"]
+    _shell(post, re.sub(r"operations/\d+", f"operations/{_id(changed['name'])}", undo), "settle")
+    revisions = _get(server, f"{memory}/revisions")["memoryRevisions"]
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|", page.read_text(), re.MULTILINE)
+    assert [(revision["action"], revision["fact"]) for revision in revisions] == rows
+    script = re.sub(r"memories/\d+", f"memories/{_id(memory)}", ways_back)
+    target = f'"targetRevisionId": "{_id(revisions[0]["name"])}"'
+    *_, restored = _shell(post, re.sub(r'"targetRevisionId": "\d+"', target, script))
+    assert restored["response"]["fact"] == rows[0][1]
+
+
+def _first_memory() -> str:
+    given = next(text for text in samples(README, "sh") if "$BANK" in text)
+    return given[given.index("post memories:generate") : given.index("sleep 1")]
+
+
+def _get(server: LiveServer, name: str) -> Any:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    return httpx.get(f"{server.url}/v1/{name}", headers=headers).raise_for_status().json()
+
+
+def _id(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def test_erasing_a_user(server: LiveServer, engine: str) -> None:
+    page = DOCS / "guides" / "erase-a-user.md"
+    start = _placed(samples(DOCS / "guides" / "contexts.md", "sh")[0], server, engine)
+    upload = samples(DOCS / "guides" / "task-memory.md", "sh")[1]
+    _shell(start, _first_memory(), "settle", upload)
+    _, purge, sessions, state, artifacts = samples(page, "sh")
+    listing, _, deletion = sessions.partition("curl -s -X DELETE")
+    purged, listed, *_ = _shell(
+        _with_post(server, engine), purge, listing, state, f"curl -s -X DELETE{deletion}", artifacts
+    )
+    assert set(purged["metadata"]) >= set(_json(page, "erased")["metadata"])
+    assert purged["response"] == _json(page, "erased")["response"]
+    assert [session["userId"] for session in listed["sessions"]] == ["42"]
+    *_, left = _shell(_with_post(server, engine), listing)
+    assert left["sessions"] == []
