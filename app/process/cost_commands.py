@@ -6,24 +6,15 @@ It needs no server and no database. Costly modules are imported only when they a
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from collections.abc import Mapping
+from typing import Annotated, Any, NoReturn
 
 import typer
 from pydantic import ValidationError
 
-from app.adapters.terminal import FAILED, MISUSED, fail
+from app.adapters.terminal import MISUSED, fail
 from app.kernel.errors import InvalidArgument
 
-if TYPE_CHECKING:
-    from app.conversation.costs.logic.charts import ChartLine
-    from app.conversation.costs.schemas import (
-        EstimateContextCostsRequest,
-        EstimateContextCostsResponse,
-    )
-
-_SVG_POINTS = 240
 _MAX_DIGITS = 18
 """Digits of a whole number; longer numbers are not parsed."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
@@ -97,9 +88,6 @@ _Accounting = Annotated[
 ]
 _BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheapest cap.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
-_Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also draw the costs by messages as SVG.")
-]
 
 
 def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
@@ -118,7 +106,6 @@ def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
     accounting: _Accounting = None,
     best_cap: _BestCap = False,
     as_json: _AsJson = False,
-    plot: _Plot = None,
 ) -> None:
     """Estimate what contexts cost under each strategy, in tokens and money."""
     given = {
@@ -136,9 +123,7 @@ def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
         "accounting": accounting,
         "findBestCap": best_cap,
     }
-    _show(
-        {name: value for name, value in given.items() if value is not None}, plot, as_json=as_json
-    )
+    _show({name: value for name, value in given.items() if value is not None}, as_json=as_json)
 
 
 def _message_tokens(text: str) -> Any:  # noqa: ANN401 - what the API takes
@@ -187,64 +172,21 @@ def _refuse(error: InvalidArgument) -> NoReturn:
     fail(error.message, MISUSED)
 
 
-def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None:
+def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
     from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
+    from app.conversation.costs.services import printed  # noqa: PLC0415 - as above
     from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - as above
     from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - as above
 
     try:
-        request = EstimateContextCostsRequest.model_validate(given)
-        response = estimate(request)
+        response = estimate(EstimateContextCostsRequest.model_validate(given))
     except ValidationError as error:
         _refuse(invalid_fields(error.errors()))
     except InvalidArgument as error:
         _refuse(error)
-    if plot is not None:
-        _plot(request, plot)
     if as_json:
         json.dump(response.wire(), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    _print(request, response)
-
-
-def _print(
-    request: "EstimateContextCostsRequest", response: "EstimateContextCostsResponse"
-) -> None:
-    from app.conversation.costs.logic import charts  # noqa: PLC0415 - as the module says
-    from app.conversation.costs.services import printed  # noqa: PLC0415 - as the module says
-
-    drawn = charts.in_characters(_lines(request, charts.COLUMNS))
     notes = dict.fromkeys([response.note, *(row.note for row in response.rows)])
-    typer.echo("\n\n".join([printed.table(response), drawn, *filter(None, notes)]))
-
-
-def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
-    from app.conversation.costs.logic import charts  # noqa: PLC0415 - as the module says
-
-    drawn = charts.as_svg(_lines(request, _SVG_POINTS), "What contexts cost by strategy")
-    try:
-        file.write_text(drawn, encoding="utf-8")
-    except OSError as error:
-        fail(f"--plot: {file}: {error.strerror}.", FAILED)
-
-
-def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[ChartLine]":
-    """Return the costs of the strategies at `count` lengths, up to the longest requested."""
-    from app.conversation.costs.logic.charts import ChartLine  # noqa: PLC0415 - as above
-    from app.conversation.costs.services.cases import cases_of  # noqa: PLC0415 - as the module says
-    from app.conversation.costs.services.costs import costs_of  # noqa: PLC0415 - as above
-    from app.conversation.costs.services.printed import label  # noqa: PLC0415 - as above
-
-    longest = max(request.messages)
-    ends = sorted({1 + round(place * (longest - 1) / (count - 1)) for place in range(count)})
-    return [
-        ChartLine(
-            label(case.policy),
-            [
-                (end, float(cost))
-                for end, cost in zip(ends, costs_of(case, request.accounting, ends), strict=True)
-            ],
-        )
-        for case in cases_of(request)
-    ]
+    typer.echo("\n\n".join([printed.table(response), *filter(None, notes)]))

@@ -9,9 +9,11 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.process.cli import app
+from benchmarks.costs.__main__ import main as draw_costs
 from scripts.reference.permissions_page import roles_table
 from tests.support.documents import DOCS, README, ROOT, samples
 
+_CONTEXTS_SAMPLES = samples(DOCS / "guides" / "contexts.md", "text")
 _DEMO_TIMEOUT_SECONDS = 120
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
@@ -57,14 +59,18 @@ def test_the_services_for_adk_are_those_that_are_tested() -> None:
 
 
 def test_the_sample_of_costs_is_what_the_command_prints() -> None:
-    (sample,) = (
-        text
-        for text in samples(DOCS / "guides" / "contexts.md", "text")
-        if text.startswith("$ memory-bank")
-    )
+    (sample,) = (text for text in _CONTEXTS_SAMPLES if text.startswith("$ memory-bank"))
     typed, _, printed = sample.replace("\\\n", "").partition("\n")
     ended = CliRunner().invoke(app, typed.removeprefix("$ memory-bank ").split())
     assert ended.stdout.strip() == printed.strip()
+
+
+def test_the_chart_of_costs_is_what_the_benchmark_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    command = "$ python -m benchmarks.costs '"
+    (sample,) = (text for text in _CONTEXTS_SAMPLES if text.startswith(command))
+    body, _, printed = sample.removeprefix(command).partition("'\n")
+    draw_costs([body])
+    assert capsys.readouterr().out.strip() == printed.strip()
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])

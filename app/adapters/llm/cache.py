@@ -1,10 +1,10 @@
 """A cache of recent embeddings, keyed by a hash of the text."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
+from cachetools import LRUCache
 from typing_extensions import override
 
 from app.adapters.llm.managed import ManagedEmbedder
@@ -26,8 +26,7 @@ class CachedEmbedder(ManagedEmbedder):
         self.covers = inner.covers
         self.prefixes = inner.prefixes
         self._inner = inner
-        self._entries = entries
-        self._kept: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._kept: LRUCache[bytes, Vectors] = LRUCache(entries)
 
     @property
     @override
@@ -62,16 +61,10 @@ class CachedEmbedder(ManagedEmbedder):
             self.dimensions = self._inner.dimensions
             # Copies: a view would keep the whole batch alive for one row of it.
             known |= {key: row.copy() for key, row in zip(fresh, vectors, strict=True)}
-        self._keep(known)
+        if self._kept.maxsize:
+            self._kept.update(known)
         rows = [known[key] for key in keys]
         return np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)
-
-    def _keep(self, vectors: dict[bytes, Vectors]) -> None:
-        self._kept |= vectors
-        for key in vectors:
-            self._kept.move_to_end(key)
-        while len(self._kept) > self._entries:
-            self._kept.popitem(last=False)
 
 
 def _key(text: str) -> bytes:

@@ -4,8 +4,9 @@ An engine's row names its embedder. This process caches the last value it has se
 request can embed before its transaction reads the row, and be right nearly always.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
+
+from cachetools import LRUCache
 
 from app.adapters.llm.managed import ManagedEmbedder
 
@@ -21,7 +22,7 @@ class Embedders:
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
         self.current = current
         self._by_id = {embedder.model_id: embedder for embedder in (*others, current)}
-        self._seen: OrderedDict[int, str] = OrderedDict()
+        self._seen: LRUCache[int, str] = LRUCache(_MAX_ENGINES)
         self._lengths: dict[str, int] = {}
 
     @property
@@ -49,9 +50,6 @@ class Embedders:
             self._seen.pop(engine_id, None)
             return self.current.model_id
         self._seen[engine_id] = embedding_model
-        self._seen.move_to_end(engine_id)
-        if len(self._seen) > _MAX_ENGINES:
-            self._seen.popitem(last=False)
         return embedding_model
 
     def seen(self, engine_id: int) -> str | None:

@@ -3,14 +3,12 @@
 The API and the command line both use it.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from app.conversation.costs.logic.accounting import (
     Billed,
     Blocks,
-    Course,
     Tail,
     Totals,
     cost_of,
@@ -64,21 +62,6 @@ def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsRespon
     return EstimateContextCostsResponse(accounting=request.accounting, rows=ordered, note=note)
 
 
-def costs_of(case: Case, accounting: Accounting, ends: Sequence[int]) -> Sequence[Decimal]:
-    """Return the costs of sessions of several lengths, given in ascending order."""
-    if accounting is Accounting.PER_PROMPT:
-        return _costs(case, case.course, ends)
-    course = _published(case)
-    return [cost_of(course.figures(end).total, case.prices.prompt_in) for end in ends]
-
-
-def _costs(case: Case, course: Course, ends: Sequence[int]) -> Sequence[Decimal]:
-    return [
-        Billed.of(course.sizes, end, totals).cost(case.prices)
-        for end, totals in zip(ends, course.totals(ends, None), strict=True)
-    ]
-
-
 def _rows(case: Case, request: EstimateContextCostsRequest) -> dict[int, ContextCost]:
     ends = sorted(set(request.messages))
     all_totals = case.course.totals(ends, case.window)
@@ -90,7 +73,8 @@ def _rows(case: Case, request: EstimateContextCostsRequest) -> dict[int, Context
 def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Totals) -> ContextCost:
     billed = Billed.of(case.course.sizes, end, totals)
     cost = billed.cost(case.prices)
-    inclusive = _costs(case, Tail(case.course.sizes, None), [end])[0]
+    (whole,) = Tail(case.course.sizes, None).totals([end], None)
+    inclusive = Billed.of(case.course.sizes, end, whole).cost(case.prices)
     return ContextCost(
         strategy=case.policy.strategy,
         policy=case.policy,

@@ -4,12 +4,13 @@ Search by words still matches such memories, so nothing is refused. Search by me
 and without the warning nobody would notice.
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
 import structlog
+from cachetools import LRUCache
 
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.resources import Resources
@@ -36,7 +37,7 @@ class UncoveredLanguages:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._noted: OrderedDict[int, _LanguageCounts] = OrderedDict()
+        self._noted: LRUCache[int, _LanguageCounts] = LRUCache(_MAX_ENGINES)
 
     @classmethod
     def of(cls, resources: Resources) -> "UncoveredLanguages":
@@ -64,6 +65,3 @@ class UncoveredLanguages:
                 count=counted.counts.total(),
             )
             self._noted[engine_id] = _LanguageCounts(today)
-        self._noted.move_to_end(engine_id)
-        if len(self._noted) > _MAX_ENGINES:
-            self._noted.popitem(last=False)

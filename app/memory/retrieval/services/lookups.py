@@ -1,8 +1,9 @@
 """Caches of this process about scopes: indexes of large scopes, and scopes that are not small."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
+
+from cachetools import LRUCache
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
@@ -66,7 +67,7 @@ class LargeScopeSearch:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, bytes], None] = OrderedDict()
+        self._known: LRUCache[tuple[int, bytes], None] = LRUCache(_MAX_LARGER)
 
     @classmethod
     def of(cls, resources: Resources) -> "LargeScopeSearch":
@@ -81,5 +82,3 @@ class LargeScopeSearch:
     def note(self, query: ScopeQuery) -> None:
         """Add the scope of a query."""
         self._known[query.engine_id, query.scope_hash] = None
-        if len(self._known) > _MAX_LARGER:
-            self._known.popitem(last=False)

@@ -1,7 +1,8 @@
 """Cache of the engines last read, for statements that verify the version themselves."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 from app.adapters.resources import Resources
 from app.kernel.names import WILDCARD, EngineName
@@ -31,8 +32,9 @@ class EngineCache:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, _Known] = OrderedDict()
-        self._weight = 0
+        self._known: LRUCache[int, _Known] = LRUCache(
+            _MAX_WEIGHT, getsizeof=lambda known: known.weight
+        )
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineCache":
@@ -52,18 +54,14 @@ class EngineCache:
     def note(self, row: EngineRow) -> None:
         """Cache an engine that was just read."""
         before = self._known.pop(row.engine_id, None)
-        if before is not None:
-            self._weight -= before.weight
         # Measured once per version: many requests note the same engine.
         is_same = before is not None and before.row.version == row.version
         weight = before.weight if before is not None and is_same else _weight(row)
         if weight > _LARGEST:
             return
         self._known[row.engine_id] = _Known(row, weight)
-        self._weight += weight
-        while len(self._known) > _MAX_KNOWN or self._weight > _MAX_WEIGHT:
-            _, oldest = self._known.popitem(last=False)
-            self._weight -= oldest.weight
+        if len(self._known) > _MAX_KNOWN:
+            self._known.popitem()
 
 
 def _weight(row: EngineRow) -> int:
