@@ -1,16 +1,15 @@
 """Texts that models write in structured answers."""
 
-import re
 from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, StringConstraints
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+from app.kernel.text import UNSTORABLE
 
 
 def _storable(said: object) -> object:
     """Remove characters that no database stores; a reply of nothing else is malformed."""
-    return _UNSTORABLE.sub("", said) if isinstance(said, str) else said
+    return UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
 ModelText = Annotated[
