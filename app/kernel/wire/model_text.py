@@ -2,7 +2,8 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from typing_extensions import override
 
 from app.kernel.text import UNSTORABLE
 
@@ -31,3 +32,16 @@ class TextReply(BaseModel):
             ValidationError: the text does not fit the structure.
         """
         raise NotImplementedError
+
+
+class SummaryReply(TextReply):
+    """A structure around one summary."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)
