@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from typing import NoReturn, TypeVar, cast, overload
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+from app.kernel.names import MAX_INT64
+from app.kernel.text import UNSTORABLE
 
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000
@@ -23,7 +25,6 @@ MAX_PAGE_SIZE = 1000
 # Longer than any key of this service; bounds the decoder's work on hostile input.
 MAX_TOKEN_CHARS = 4096
 _DIGEST_BYTES = 12
-_MAX_INT64 = 2**63 - 1
 
 KeyPart = str | int | float | datetime
 """One column of a page's last key."""
@@ -133,11 +134,11 @@ def _is_scalar(part: object) -> bool:
         case bool():
             return False
         case int():
-            return -_MAX_INT64 <= part <= _MAX_INT64
+            return -MAX_INT64 <= part <= MAX_INT64
         case float():
             return math.isfinite(part)
         case str():
-            return "\x00" not in part and not any("\ud800" <= c <= "\udfff" for c in part)
+            return UNSTORABLE.search(part) is None
         case _:
             return False
 

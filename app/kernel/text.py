@@ -13,6 +13,10 @@ APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
 _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 
 
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""A character that the database does not store: U+0000, or half of a surrogate pair."""
+
+
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
+from app.kernel.text import UNSTORABLE
+
 # Postgres refuses larger counts.
 _MAX_COUNT = 255
 # States after unrolling counted repetitions. The worst pattern of this size takes Postgres 18 half
@@ -248,7 +250,7 @@ class _Translator:
 
 def _literal(character: str) -> str:
     """Return one character as a literal, for use inside and outside brackets."""
-    if character == "\x00" or "\ud800" <= character <= "\udfff":
+    if UNSTORABLE.match(character):
         raise PatternRefusedError("a regular expression must not have U+0000 or surrogates")
     if character.isascii() and not character.isalnum():
         return f"\\u{ord(character):04x}"

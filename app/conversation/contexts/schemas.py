@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from app.conversation.strategies.logic.forms import Format
+from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.memory_policy import AGENT_RESERVE, MAX_TOKENS, MemoryPolicy
 from app.kernel.wire.scalars import Duration, one_of
@@ -17,7 +18,6 @@ from app.platform.engines.logic.config import MAX_FACT_CHARS
 AUTO = "auto"
 """Query value for the pending message or, without one, the user's last message."""
 MAX_TEXT_CHARS = 1_000_000
-MAX_SEQ = 2**63 - 1
 
 
 class Consistency(StrEnum):
@@ -110,7 +110,7 @@ class ComposeContextRequest(WireModel):
     as_of_seq: int | None = Field(
         None,
         ge=0,
-        le=MAX_SEQ,
+        le=MAX_INT64,
         description="Last event of the context; later ones are ignored. Events cleared or erased"
         " since stay out, and memories are current ones.",
     )

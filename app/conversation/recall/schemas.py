@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from app.conversation.contexts.schemas import MAX_SEQ, SeqRange
+from app.conversation.contexts.schemas import SeqRange
+from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 from app.platform.engines.logic.config import MAX_FACT_CHARS
@@ -47,7 +48,7 @@ class RecallRequest(WireModel):
     exclude_recent: int = Field(
         0,
         ge=0,
-        le=MAX_SEQ,
+        le=MAX_INT64,
         description="Number of newest events to skip; erased ones count as well.",
     )
     model: str | None = Field(

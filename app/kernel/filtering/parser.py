@@ -32,6 +32,7 @@ from app.kernel.filtering.syntax import (
     Or,
     invalid_filter,
 )
+from app.kernel.text import UNSTORABLE
 
 MAX_CHARS = 4096
 # Deeper than any realistic filter; far from the interpreter's own limit.
@@ -45,7 +46,6 @@ _OR = re.compile(r"OR(?=[\s(]|$)")
 _NEGATION = re.compile(r"NOT(?=[\s(])|-")
 _UNICODE_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})")
 _SIMPLE_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse_filter(text: str | None) -> Node | None:
@@ -190,7 +190,7 @@ class _Parser:
         return simple
 
     def _storable(self, text: str, start: int) -> str:
-        if _NOT_STORABLE.search(text):
+        if UNSTORABLE.search(text):
             raise invalid_filter(start + 1, "must hold neither U+0000 nor half a surrogate pair.")
         return text
 

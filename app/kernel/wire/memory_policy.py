@@ -5,7 +5,6 @@ session, as the default of an engine, or with one request. Only the given fields
 rest is filled in where the policy is read (`strategies/logic/policies.py`).
 """
 
-import string
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
@@ -14,6 +13,7 @@ from unicodedata import category
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from app.kernel.templates import places_of
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 
@@ -98,14 +98,8 @@ class Split(WireModel):
 
 
 def _check_template(text: str) -> str:
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError:
-        raise ValueError("must have its braces in pairs; write {{ for a brace") from None
-    places = [name for _, name, _, _ in parts if name is not None]
-    is_plain = all(not spec and not conversion for _, _, spec, conversion in parts)
-    is_once = len(places) == len(set(places))
-    if TRANSCRIPT not in places or not is_plain or not is_once or not PLACES.issuperset(places):
+    places = places_of(text)
+    if places is None or len(set(places)) != len(places) or not {TRANSCRIPT} <= {*places} <= PLACES:
         listed = ", ".join(f"{{{place}}}" for place in sorted(PLACES - {TRANSCRIPT}))
         raise ValueError(
             f"must have {{{TRANSCRIPT}}}, and may have {listed}; each once, and no other place"

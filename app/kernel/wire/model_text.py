@@ -1,16 +1,16 @@
 """Texts that models write in structured answers."""
 
-import re
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from typing_extensions import override
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+from app.kernel.text import UNSTORABLE
 
 
 def _storable(said: object) -> object:
     """Remove characters that no database stores; a reply of nothing else is malformed."""
-    return _UNSTORABLE.sub("", said) if isinstance(said, str) else said
+    return UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
 ModelText = Annotated[
@@ -32,3 +32,16 @@ class TextReply(BaseModel):
             ValidationError: the text does not fit the structure.
         """
         raise NotImplementedError
+
+
+class SummaryReply(TextReply):
+    """A structure around one summary."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)

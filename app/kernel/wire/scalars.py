@@ -16,8 +16,9 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
 
 from app.kernel.errors import InvalidArgument
+from app.kernel.names import MAX_INT64
 
-MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
+MIN_INT64 = -MAX_INT64 - 1
 MAX_DURATION = timedelta(seconds=315_576_000_000)
 """About 10,000 years, the bound of google.protobuf.Duration."""
 

@@ -8,9 +8,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from app.kernel.errors import InvalidArgument
+from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import (
-    MAX_INT64,
     MIN_INT64,
     Base64Bytes,
     Duration,

@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 from typing_extensions import override
 
 from app.artifacts.readers.logic.packing import ShownChunk
-from app.kernel.wire.model_text import ModelText, TextReply
+from app.kernel.wire.model_text import ModelText, SummaryReply, TextReply
 from app.language.beginnings import cut_off
 from app.language.chunking import CHARS_PER_TOKEN, tokens_of
 
@@ -54,17 +54,8 @@ class Answered(TextReply):
         return cls(answer=text, citations=[])
 
 
-class ReaderSummary(TextReply):
+class ReaderSummary(SummaryReply):
     """Reply of a model to a text to summarise."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    summary: ModelText
-
-    @classmethod
-    @override
-    def of_prose(cls, text: str) -> Self:
-        return cls(summary=text)
 
 
 @dataclass(frozen=True)

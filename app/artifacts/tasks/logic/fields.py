@@ -1,6 +1,5 @@
 """Field types of task memory messages, except those in `app.kernel.wire.task_fields`."""
 
-import string
 from typing import Annotated
 
 from pydantic import (
@@ -13,6 +12,7 @@ from pydantic import (
 
 from app.artifacts.tasks.logic.kinds import OffPrompt
 from app.kernel.task_names import TASK_ID_FORM, is_task_id
+from app.kernel.templates import places_of
 
 MAX_TEMPLATE_CHARS = 8_000
 MAX_DIRECTORY_CHARS = 512
@@ -60,13 +60,8 @@ UserId = Annotated[str, Field(min_length=1, max_length=512, examples=["42"])]
 
 
 def _check_template(text: str) -> str:
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError:
-        raise ValueError("must have its braces in pairs; write {{ for a brace") from None
-    places = [name for _, name, _, _ in parts if name is not None]
-    is_plain = all(not spec and not conversion for _, _, spec, conversion in parts)
-    if places.count(TEXT_PLACE) != 1 or not is_plain or not _PLACES.issuperset(places):
+    places = places_of(text)
+    if places is None or places.count(TEXT_PLACE) != 1 or not _PLACES.issuperset(places):
         listed = ", ".join(f"{{{place}}}" for place in sorted(_PLACES - {TEXT_PLACE}))
         raise ValueError(f"must have {{{TEXT_PLACE}}} once, and may have {listed}; no other place")
     return text

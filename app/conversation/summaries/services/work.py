@@ -42,13 +42,11 @@ from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
+from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService, reset_time
 from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()
-
-_MAX_NOTE_SECONDS = 5
-"""Time limit for recording the usage of stopped work, since the stopping process waits for it."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class Work:
             raise error if retry_time is None else Postponed(retry_time) from error
         except asyncio.CancelledError:
             # The worker stops; the calls until now are paid for.
-            await self._note_in_time(meter)
+            await finish_in_time(asyncio.create_task(self._note(meter)))
             raise
 
     async def _written(self, task: SummaryTask, meter: Meter) -> WrittenSummary:
@@ -156,7 +154,7 @@ class Work:
                 yield session
         except BaseException:
             self.count = count
-            await self._note_in_time(meter)
+            await finish_in_time(asyncio.create_task(self._note(meter)))
             raise
 
     async def hold(self, session: Session) -> None:
@@ -278,13 +276,6 @@ class Work:
         # 17 doublings turn one second into more than a day.
         seconds = settings.worker_retry_base_seconds * 2 ** min(times, 17)
         return now + timedelta(seconds=min(seconds, settings.summary_retry_max_seconds))
-
-    async def _note_in_time(self, meter: Meter) -> None:
-        """Record usage in a task of its own, which a second cancellation does not interrupt."""
-        noting = asyncio.create_task(self._note(meter))
-        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
-        for task in late:
-            task.cancel()
 
     async def _note(self, meter: Meter) -> None:
         try:

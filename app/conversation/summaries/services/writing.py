@@ -9,10 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Self
-
-from pydantic import ConfigDict
-from typing_extensions import override
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
@@ -23,7 +19,7 @@ from app.conversation.strategies.logic.turns import TurnKind
 from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
-from app.kernel.wire.model_text import ModelText, TextReply
+from app.kernel.wire.model_text import SummaryReply
 from app.language.beginnings import cut_off
 from app.platform.sessions.logic.event_text import EventText
 
@@ -34,17 +30,8 @@ _BYTES_PER_TOKEN = 3
 """A low estimate, since the prompt must fit."""
 
 
-class Reply(TextReply):
+class Reply(SummaryReply):
     """Reply of a model that summarises."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    summary: ModelText
-
-    @classmethod
-    @override
-    def of_prose(cls, text: str) -> Self:
-        return cls(summary=text)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.store.repository import UNMET_REQUESTS
 from app.platform.usage.logic import costs
+from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
 from app.platform.usage.store import repository as usage
 
@@ -55,8 +56,6 @@ log = structlog.get_logger()
 
 _MAX_PLANS = 3
 """Plans that a job makes before it gives up on a scope that others keep changing."""
-_MAX_NOTE_SECONDS = 5
-"""Longest time that stopped work may take to note its costs; whoever stops it waits for that."""
 _MEASURED_MODEL = "MiniLM"
 """The embedder whose similarities tell the rules the meaning of a request to forget."""
 _MAX_SKIPPED_NAMED = 20
@@ -115,7 +114,7 @@ class Generation:
             await self._run(inputs)
         except BaseException:
             # Also when the worker stops: calls made until then are paid for.
-            await self._note_in_time(inputs)
+            await finish_in_time(asyncio.create_task(self._note_costs(inputs)))
             raise
 
     async def _read(self) -> Material:
@@ -279,13 +278,6 @@ class Generation:
         prices = self.resources.settings.model_prices
         now = self.resources.clock.now()
         await usage.record(session, self.task.engine.engine, now, self.meter, prices)
-
-    async def _note_in_time(self, inputs: Material | None) -> None:
-        """Note the costs in a task of its own, which a second cancellation does not interrupt."""
-        noting = asyncio.create_task(self._note_costs(inputs))
-        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
-        for task in late:
-            task.cancel()
 
     async def _note_costs(self, inputs: Material | None) -> None:
         """Record the costs of failed work, which count towards the budget, too."""

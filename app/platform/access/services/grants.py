@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from app.kernel.auth import Caller, Conditions, Reach
+from app.kernel.names import MAX_INT64
 from app.kernel.permissions import Permission, Role, permissions_of
+from app.kernel.text import UNSTORABLE
 from app.settings.settings import Settings
 
 _MAX_SUBJECT_CHARS = 128
@@ -18,8 +20,7 @@ _MAX_CONDITIONS = 5
 _MAX_KEY_CHARS = 256
 _MAX_VALUE_CHARS = 1_024
 """Size limits of scopes that can match at all."""
-_MAX_ID_CHARS, _MAX_ID = 19, 2**63 - 1
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_MAX_ID_CHARS = 19
 _ABSENT = object()
 
 Claims = Mapping[str, Any]
@@ -124,7 +125,7 @@ def _engines(claims: Claims, name: str) -> frozenset[int] | None:
     ids = [str(item) if _is_whole(item) else item for item in listed]
     if not all(_is_text(item, _MAX_ID_CHARS) and re.fullmatch("[0-9]+", item) for item in ids):
         raise ClaimRefused(name)
-    return frozenset(number for number in map(int, ids) if number <= _MAX_ID)
+    return frozenset(number for number in map(int, ids) if number <= MAX_INT64)
 
 
 def _conditions(claims: Claims, name: str) -> Conditions:
@@ -156,4 +157,4 @@ def _is_text(value: object, max_chars: int = _MAX_VALUE_CHARS) -> TypeGuard[str]
     """Return True if the value is a text that Postgres can store."""
     if not isinstance(value, str) or not 1 <= len(value) <= max_chars:
         return False
-    return _UNSTORABLE.search(value) is None
+    return UNSTORABLE.search(value) is None

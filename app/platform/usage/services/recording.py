@@ -22,7 +22,18 @@ from app.platform.usage.store import repository
 log = structlog.get_logger()
 
 _MAX_NOTE_SECONDS = 5
-"""Limit for recording the costs of a stopped request: its canceller waits for that."""
+"""Limit for recording the costs of stopped work: its canceller waits for that."""
+
+
+async def finish_in_time(recording: asyncio.Task[None]) -> bool:
+    """Wait for a task that records costs; cancel it and return False if that takes too long.
+
+    A second cancellation does not interrupt the task.
+    """
+    _, late = await asyncio.wait([recording], timeout=_MAX_NOTE_SECONDS)
+    for task in late:
+        task.cancel()
+    return not late
 
 
 @asynccontextmanager
@@ -48,14 +59,11 @@ async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> As
 
 
 async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
-    """Wait for the task that records the costs, which a second cancellation does not interrupt.
+    """Wait for the task that records the costs, and log its failure.
 
     The reported error is the one that stopped the request, whatever becomes of the recording.
     """
-    _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
-    for task in late:
-        task.cancel()
-    if not late and (error := noting.exception()) is not None:
+    if await finish_in_time(noting) and (error := noting.exception()) is not None:
         log.warning("usage.costs_not_recorded", error=describe(error))
 
 
