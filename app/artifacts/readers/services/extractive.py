@@ -14,12 +14,12 @@ from app.artifacts.readers.schemas import Citation
 from app.artifacts.tasks.logic.allowing import EXTRACTIVE
 from app.language.beginnings import cut_off
 from app.language.bm25 import Bm25
-from app.language.chunking import CHARS_PER_TOKEN
 from app.language.lexicon import language
 from app.language.scoring import score
 from app.language.sentences import sentences
 from app.language.terms import Terms, together
 from app.language.text import content
+from app.language.tokens import CHARS_PER_TOKEN
 
 MODEL_ID = EXTRACTIVE
 """Reader name in responses."""
