@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, PassageReader, RecallHit
 from app.conversation.recall.logic.spans import SentenceSpan, choose
-from app.language.terms import MAX_TERMS, Terms
+from app.language.bm25 import MAX_TERMS
+from app.language.terms import Terms
 from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, speaker_of, text_of
 

@@ -93,9 +93,8 @@ def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
         _Sentence(number, at, start, text, *terms.read(text))
         for number, (at, start, text) in enumerate(_sentences(shown))
     ]
-    holding = [sum(sentence.bits >> n & 1 for sentence in sentence_list) for n in range(len(terms))]
-    average = sum(sentence.length for sentence in sentence_list) / max(len(sentence_list), 1)
-    bm25 = Bm25(len(sentence_list), holding, average)
+    read = [(sentence.bits, sentence.length) for sentence in sentence_list]
+    bm25 = Bm25.of_texts(read, len(terms))
     scores = [_answer_score(bm25, sentence_list, sentence) for sentence in sentence_list]
     least = max(max(scores, default=0.0) * _FLOOR, _LEAST_SCORE)
     ranked = sorted(
