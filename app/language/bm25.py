@@ -1,8 +1,12 @@
 """BM25 over terms that are present or absent: the relevance of a text's words to a query."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Self
 
+MAX_TERMS = 48
+"""Limit of terms, counted from the start of a query; each is a bit of a 64-bit integer."""
 SATURATION, LENGTH_SHARE = 0.9, 0.4
 """The `k1` and `b` of the formula; usual for short texts."""
 BASE = (1 + SATURATION * (1 - LENGTH_SHARE)) / (SATURATION + 1)
@@ -25,6 +29,16 @@ class Bm25:
         self._sums: dict[int, float] = {}
         self._slope = SLOPE / max(average_length, 1.0)
 
+    @classmethod
+    def of_texts(cls, texts: Sequence[tuple[int, int]], terms: int, size: int = 0) -> Self:
+        """Return the scorer of texts by the bits of the terms and the length of each.
+
+        `size` is the number of texts in the collection if it has others too.
+        """
+        holding = count_holding((matched for matched, _ in texts), terms)
+        average = sum(length for _, length in texts) / max(len(texts), 1)
+        return cls(max(size, len(texts)), holding, average)
+
     def score(self, matched: int, length: float) -> float:
         """Return the score of a text that has the terms whose bits are set."""
         if not matched:
@@ -41,3 +55,10 @@ class Bm25:
 
     def _sum(self, matched: int) -> float:
         return sum(rarity for n, rarity in enumerate(self._rarity) if matched >> n & 1)
+
+
+def count_holding(matched: Iterable[int], terms: int) -> list[int]:
+    """Return for each term the number of texts that have it, given the bits of each text."""
+    # Most texts have one of few sets of terms.
+    patterns = Counter(matched).items()
+    return [sum(count for bits, count in patterns if bits >> n & 1) for n in range(terms)]

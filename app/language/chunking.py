@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-CHARS_PER_TOKEN = 4
+from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
+
 _FULL_SHARE = 0.83
 """A chunk ends at a boundary once it has this share of its maximal new text, so that a text has
 few chunks more than it needs."""
@@ -23,16 +24,6 @@ _SENTENCE = re.compile(
 _SPACE = re.compile(r"\s{1,40}")
 _BOUNDARIES = (_PARAGRAPH, _SENTENCE, _SPACE)
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
-
-
-def tokens_of(text: str) -> int:
-    """Return about how many tokens a text has: a quarter of its characters, rounded up."""
-    return tokens_in(len(text))
-
-
-def tokens_in(length: int) -> int:
-    """Return about how many tokens a number of characters makes."""
-    return -(-length // CHARS_PER_TOKEN)
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,7 @@ class Chunk:
     @property
     def tokens(self) -> int:
         """The approximate number of tokens."""
-        return tokens_of(self.text)
+        return estimate_tokens(self.text)
 
     def after(self, end: int) -> str:
         """Return the text after a position in the source, such as the end of the previous chunk."""

@@ -1,8 +1,9 @@
 """Division of a person's text into sentences, without text that is not their own."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from app.language.pasted import without_pasted
 
@@ -49,8 +50,11 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+)\.\Z")
 _MONTH_DE = re.compile(
     r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Geburtstag|Stock|Klasse)", re.IGNORECASE
 )
+_LONG_CHARS = 400
+_PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
 _QUOTES = re.compile(r"[\"“”„«»]")
 _OPENING, _CLOSING = frozenset("„«"), frozenset("”»")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,31 @@ def sentences(text: str) -> Iterator[Sentence]:
             yield Sentence(stripped, begin + piece.index(stripped[0]), quoted)
         quoted = _still_quoted(piece, quoted=quoted)
         begin = end
+
+
+def short_sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start and text of each sentence; split very long ones."""
+    for sentence in sentences(text):
+        if len(sentence.text) <= _LONG_CHARS:
+            yield sentence.start, sentence.text
+            continue
+        for piece in _PIECE.finditer(sentence.text):
+            yield sentence.start + piece.start(), piece.group()
+
+
+def first_fitting(ranked: Iterable[_T], chars: int, text_of: Callable[[_T], str]) -> list[_T]:
+    """Return the first items whose different texts, joined by one character each, fit in `chars`.
+
+    An item that does not fit is skipped, so that one long sentence does not exclude all others.
+    """
+    chosen: dict[str, _T] = {}
+    left = chars + 1
+    for item in ranked:
+        text = text_of(item)
+        if len(text) < left and text not in chosen:
+            chosen[text] = item
+            left -= len(text) + 1
+    return list(chosen.values())
 
 
 def _ends(text: str) -> Iterator[int]:

@@ -1,21 +1,23 @@
 """The terms of a query, and the terms that a text has: as bits, for `Bm25`."""
 
+import re
 from collections.abc import Iterable, Sequence
+from unicodedata import normalize
 
 from app.kernel.text import fold
+from app.language.bm25 import MAX_TERMS
 from app.language.lexicon import language
 from app.language.search_languages import configuration_of
 from app.language.text import straight
 from app.language.wording import alike, is_sign, meanings
 
-MAX_TERMS = 48
-"""The first terms of a query, at most this many, are searched."""
 _ALIKE_CHARS = 5
 """Similar words share at least this many first characters, or are equal."""
 _NO_TONGUE = "-"
 """The unknown language: words stay unchanged."""
 _MAX_KNOWN = 50_000
 """Words whose lookup is cached."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class Terms:
@@ -76,3 +78,8 @@ def together(bits: Iterable[int]) -> int:
     for bit_set in bits:
         union |= bit_set
     return union
+
+
+def folded(text: str) -> str:
+    """Remove accents, as the columns `terms` do."""
+    return _ACCENTS.sub("", normalize("NFD", text))

@@ -13,8 +13,8 @@ from typing_extensions import override
 from app.adapters.llm.asking import answered
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage, Vectors
-from app.adapters.llm.usage import estimated_tokens
 from app.kernel.guard import refuse_inside_transaction
+from app.language.tokens import estimate_tokens
 
 
 class ScriptedEmbedder(ManagedEmbedder):
@@ -143,9 +143,9 @@ class ScriptedTextModel(TextModel):
         await asyncio.sleep(self._delay_seconds)
         reply = self._next(asked)
         text = "" if isinstance(reply, Exception) else _as_text(reply)
-        sent = estimated_tokens(asked.prompt.instructions + asked.prompt.text)
+        sent = estimate_tokens(asked.prompt.instructions + asked.prompt.text)
         milliseconds = round(self._delay_seconds * 1000)
-        meter.add(self.model_id, Usage(1, sent, estimated_tokens(text), milliseconds))
+        meter.add(self.model_id, Usage(1, sent, estimate_tokens(text), milliseconds))
         if isinstance(reply, Exception):
             raise reply
         return text

@@ -26,7 +26,8 @@ from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName
 from app.kernel.task_names import NamespaceName, TaskMemoryName
-from app.language.chunking import Chunk, chunks, tokens_in
+from app.language.chunking import Chunk, chunks
+from app.language.tokens import tokens_of_length
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY
@@ -65,7 +66,8 @@ async def index(job: Job, resources: Resources) -> None:
                 await contents.lock_uploading(session, place)
                 await contents.insert_chunks(session, place, language, [*map(columns_of, batch)])
             count, end = count + len(batch), batch[-1].end
-    values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens_in(end)}
+    tokens = tokens_of_length(end)
+    values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens}
     await _end(job, resources.settings, place, {**values, "language": language or None})
 
 

@@ -7,7 +7,7 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Texts
 from app.kernel.clock import FixedClock
 from app.kernel.task_names import NamespaceName
-from app.language.terms import MAX_TERMS
+from app.language.bm25 import MAX_TERMS
 from tests.support.bank import ENGINE, ok
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.chunking import Chunk, Cutting, chunks, text_of, tokens_of
+from app.language.chunking import Chunk, Cutting, chunks, text_of
 from tests.support.task_texts import TOKENS, long_text
 
 SMALL = Cutting(max_tokens=10, overlap_tokens=2)
@@ -95,10 +95,6 @@ def test_a_sign_of_several_is_not_taken_apart() -> None:
     for one in cut("a" + family * 900):
         assert not one.text.startswith("\u200d")
         assert not one.text.endswith("\u200d")
-
-
-def test_tokens_are_quarters_of_characters_rounded_up() -> None:
-    assert [tokens_of("x" * length) for length in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
 def test_of_a_piece_there_is_what_comes_after_a_place() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.generation.logic.chunks import TranscriptLine, cut, estimated_tokens
+from app.language.tokens import estimate_tokens_of_bytes
+from app.memory.generation.logic.chunks import TranscriptLine, cut
 
 # Words, sentences without a blank, four-byte signs, signs that join: whatever people write.
 _TEXT = st.text(
@@ -91,5 +92,5 @@ def test_nothing_said_is_no_piece() -> None:
 
 
 def test_estimates_are_generous_for_every_script() -> None:
-    assert estimated_tokens("") == 1
-    assert estimated_tokens("我" * 10) >= 10
+    assert estimate_tokens_of_bytes("") == 1
+    assert estimate_tokens_of_bytes("我" * 10) >= 10

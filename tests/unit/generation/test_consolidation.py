@@ -7,7 +7,7 @@ import pytest
 from app.adapters.llm.ports import Meter
 from app.adapters.llm.scripted import ScriptedTextModel
 from app.language.facts import Candidate, Neighbour
-from app.memory.generation.logic.chunks import estimated_tokens
+from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.prompts import MERGE
 from app.memory.generation.services.consolidation import Consolidation, compared
@@ -28,7 +28,7 @@ async def _prompts(
 
     `room` is the tokens that are left for what is shown.
     """
-    own = estimated_tokens(MERGE) + 300
+    own = estimate_tokens_of_bytes(MERGE) + 300
     model = ScriptedTextModel([verdicts()], max_input_tokens=own + room)
     facts = compared([Candidate(fact)], [NearMemories([NEAREST, FARTHEST])])
     found = await Consolidation(model, Meter(), CAPS).decide(facts, histories, TODAY)

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from app.artifacts.readers.logic.packing import ShownChunk, pack, room_of
 from app.artifacts.readers.logic.prompts import passage_tokens, question
 from app.artifacts.readers.services.citations import cited
-from app.language.chunking import Cutting, Piece, chunks, tokens_of
+from app.language.chunking import Cutting, Piece, chunks
+from app.language.tokens import estimate_tokens
 from tests.support.task_texts import long_text
 
 CUTTING = Cutting(max_tokens=50, overlap_tokens=10)
@@ -43,14 +44,14 @@ def test_all_is_given_where_there_is_room_for_it() -> None:
 
 def test_the_best_are_given_first() -> None:
     ranked = [PAGE[9], PAGE[2], PAGE[5]]
-    found = pack(ranked, tokens_of(PAGE[9].chunk.text) + tokens_of(PAGE[2].chunk.text))
+    found = pack(ranked, estimate_tokens(PAGE[9].chunk.text) + estimate_tokens(PAGE[2].chunk.text))
     assert [one.chunk for one in found.shown] == [2, 9]
     assert found.truncated
 
 
 def test_one_that_does_not_fit_does_not_keep_others_out() -> None:
     short = pieces("Short.", "short", 3)
-    found = pack([PAGE[0], PAGE[4], *short], tokens_of(PAGE[0].chunk.text) + 2)
+    found = pack([PAGE[0], PAGE[4], *short], estimate_tokens(PAGE[0].chunk.text) + 2)
     assert [one.artifact for one in found.shown] == ["page", "short"]
 
 

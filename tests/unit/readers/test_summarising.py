@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from app.artifacts.readers.logic.prompts import SummaryOptions, summary
 from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
-from app.language.chunking import Piece, chunks, tokens_of
+from app.language.chunking import Piece, chunks
+from app.language.tokens import estimate_tokens
 from tests.support.reading_models import unlined
 from tests.support.task_texts import TOKENS, long_text
 
@@ -35,10 +36,10 @@ def test_a_long_page_takes_so_many_calls(text: str) -> None:
     found = parts(pieces(text), room)
     assert 19 <= len(found) <= 20
     read = list(map(unlined, found))
-    assert all(tokens_of(one) <= 4_096 for one in read)
-    assert all(tokens_of(one) <= room.shown_tokens for one in found)
+    assert all(estimate_tokens(one) <= 4_096 for one in read)
+    assert all(estimate_tokens(one) <= room.shown_tokens for one in found)
     assert "".join(read) == text
-    assert calls_of(tokens_of(text), ["page"], room) == 20
+    assert calls_of(estimate_tokens(text), ["page"], room) == 20
 
 
 def test_each_call_fits_in_the_window() -> None:
@@ -96,7 +97,7 @@ def test_no_text_can_pass_for_another_artifact_or_for_the_prompt() -> None:
 def test_there_are_no_more_calls_than_was_said(text: str, window: int) -> None:
     room = room_for(window, SummaryOptions(100))
     made = len(parts(pieces(text), room))
-    said = calls_of(tokens_of(text), ["page"], room)
+    said = calls_of(estimate_tokens(text), ["page"], room)
     assert made <= said <= 1.1 * made + 1
 
 
@@ -126,8 +127,8 @@ def test_nothing_is_left_out_or_said_twice(texts: list[str], most: int, more: fl
     room = SummaryRoom(most, int(most * more))
     found = parts(all_of_it, room)
     read = list(map(unlined, found))
-    assert all(tokens_of(one) <= most for one in read)
-    assert all(tokens_of(one) <= room.shown_tokens for one in found)
+    assert all(estimate_tokens(one) <= most for one in read)
+    assert all(estimate_tokens(one) <= room.shown_tokens for one in found)
     heads = [f"\n\n[t{n}]\n" for n in range(1, len(texts))]
     wanted = "".join(head + text for head, text in zip(["", *heads], texts, strict=True))
     assert "".join(read) == wanted

@@ -6,7 +6,8 @@ import pytest
 
 from app.artifacts.readers.logic.packing import ShownChunk, pack
 from app.artifacts.readers.services.extractive import MODEL_ID, answer, spaced, summary
-from app.language.chunking import Piece, chunks, tokens_of
+from app.language.chunking import Piece, chunks
+from app.language.tokens import estimate_tokens
 from tests.support.task_texts import TOKENS, long_text
 
 FACT = "The warranty of the Nordwind pump ends on 14 March 2031."
@@ -25,7 +26,7 @@ def test_a_fact_in_a_long_page_is_found_at_its_place() -> None:
     cited = next(one for one in found.citations if one.start == place)
     assert text[cited.start : cited.end] == FACT
     assert cited.artifact == "page"
-    assert tokens_of(found.text) <= 400
+    assert estimate_tokens(found.text) <= 400
     assert MODEL_ID == "builtin:extractive"
 
 
@@ -56,9 +57,9 @@ def test_what_nothing_says_has_no_answer() -> None:
 def test_an_answer_has_no_more_than_what_was_asked_for() -> None:
     text = " ".join(f"Pump number {n} is blue." for n in range(200))
     for most in (16, 50, 400):
-        assert tokens_of(answer("pump", shown(text), most).text) <= most
+        assert estimate_tokens(answer("pump", shown(text), most).text) <= most
     long = "pump " * 300
-    assert 0 < tokens_of(answer("pump", shown(long), 16).text) <= 16
+    assert 0 < estimate_tokens(answer("pump", shown(long), 16).text) <= 16
 
 
 def test_what_is_said_twice_is_told_once_and_questions_count_less() -> None:
@@ -92,13 +93,13 @@ def test_a_summary_is_of_what_is_said_often_and_of_beginnings() -> None:
     found = summary(shown(text), 50)
     assert found.text.startswith("The report is about the water pumps")
     assert "cat" not in found.text
-    assert tokens_of(found.text) <= 50
+    assert estimate_tokens(found.text) <= 50
     assert next(text[one.start : one.end] for one in found.citations) in found.text
 
 
 def test_a_summary_of_a_long_page_is_as_short_as_asked() -> None:
     found = summary(shown(long_text()), 100)
-    assert 50 < tokens_of(found.text) <= 100
+    assert 50 < estimate_tokens(found.text) <= 100
     places = [one.start for one in found.citations]
     assert places == sorted(places)
     assert summary([], 100).text == ""

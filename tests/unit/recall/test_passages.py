@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, PassageReader, RecallHit
 from app.conversation.recall.logic.spans import SentenceSpan, choose
-from app.conversation.strategies.logic.budgets import by_length
-from app.language.terms import MAX_TERMS, Terms
+from app.language.bm25 import MAX_TERMS
+from app.language.terms import Terms
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, speaker_of, text_of
 
 TALK = (
@@ -48,7 +49,7 @@ def found(query: str, events: Sequence[EventText] = EVENTS, page: int = 100) -> 
 def spans(
     query: str, events: Sequence[EventText] = EVENTS, top_k: int = 5, max_tokens: int = 300
 ) -> list[SentenceSpan]:
-    return choose(found(query, events), top_k, max_tokens, by_length)
+    return choose(found(query, events), top_k, max_tokens, estimate_tokens)
 
 
 def best(query: str, events: Sequence[EventText] = EVENTS) -> str:
@@ -193,7 +194,7 @@ def test_passages_are_parts_of_their_events_and_fit(
     events = [said(seq, *one) for seq, one in enumerate(talk, start=1)]
     chosen = spans("ripe pears 号", events, top_k, max_tokens)
     assert len(chosen) <= top_k
-    assert sum(by_length(one.text) for one in chosen) <= max_tokens
+    assert sum(estimate_tokens(one.text) for one in chosen) <= max_tokens
     for one in chosen:
         assert one.text
         assert one.said.text[one.start : one.end] == one.text

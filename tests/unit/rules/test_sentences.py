@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.language.sentences import own_words, sentences
+from app.language.sentences import first_fitting, own_words, sentences, short_sentences
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,32 @@ def test_a_long_run_of_marks_is_one_end_and_takes_no_time() -> None:
         '"Yes!"',
         "No!!x",
     ]
+
+
+def test_sentences_are_found_at_their_start_and_long_ones_are_split() -> None:
+    long = "Word " * 100 + "end."
+    text = f"One. {long} Two."
+    found = list(short_sentences(text))
+    assert all(text[start:].startswith(part) and len(part) <= 300 for start, part in found)
+    assert [part for _, part in (found[0], found[-1])] == ["One.", "Two."]
+    assert len(found) > 3
+    assert " ".join(part for _, part in found) == text
+
+
+@pytest.mark.parametrize(
+    ("chars", "chosen"),
+    [
+        (0, []),
+        (2, ["dd"]),
+        (4, ["bbbb"]),
+        (7, ["bbbb", "dd"]),
+        (11, ["bbbb", "cccccc"]),
+        (14, ["bbbb", "cccccc", "dd"]),
+        (99, ["bbbb", "cccccc", "dd"]),
+    ],
+)
+def test_the_first_that_fit_are_chosen_each_once(chars: int, chosen: list[str]) -> None:
+    ranked = ["bbbb", "cccccc", "bbbb", "dd"]
+    found = first_fitting(ranked, chars, lambda text: text)
+    assert found == chosen
+    assert len(" ".join(found)) <= chars

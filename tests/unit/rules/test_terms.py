@@ -3,7 +3,8 @@
 import pytest
 
 from app.language.beginnings import cut_off
-from app.language.terms import MAX_TERMS, Terms, together
+from app.language.bm25 import MAX_TERMS
+from app.language.terms import Terms, together
 
 
 def shared(query: str, text: str) -> int:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
 from app.conversation.strategies.logic.policies import Rules, rules_of
@@ -23,6 +22,7 @@ from app.conversation.strategies.logic.rendering import (
 )
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, speaker_of, text_of
 
 Json = dict[str, Any]
@@ -347,7 +347,7 @@ def test_files_are_gemini_s_own_and_named_elsewhere() -> None:
 def test_an_event_is_cut_visibly_to_its_tokens(form: Format, tokens: int) -> None:
     event = said(1, "system", {"text": "word " * 50})
     text = str(_texts(render(shown(event, cut={1: tokens}), RULES, form))[0])
-    assert by_length(text) <= tokens
+    assert estimate_tokens(text) <= tokens
     assert text.endswith((CUT, "\u2026"))
     if tokens > 9:
         assert "word" in text
@@ -356,7 +356,7 @@ def test_an_event_is_cut_visibly_to_its_tokens(form: Format, tokens: int) -> Non
 def test_the_overhead_of_a_message_is_within_the_tokens_of_what_is_cut() -> None:
     rules = replace(RULES, overhead=4)
     text = _texts(render(shown(user(1, "x" * 100), cut={1: 10}), rules, Format.MESSAGES))[0]
-    assert by_length(text) <= 6
+    assert estimate_tokens(text) <= 6
     assert render(shown(user(1, "x" * 100), cut={1: 4}), rules, Format.MESSAGES) == {"messages": []}
 
 
@@ -465,5 +465,5 @@ def test_what_is_rendered_is_never_longer_than_its_pieces(
         piece_of(SourceField.PENDING, whole.pending or "", rules, form),
     ]
     texts = _texts(render(whole, rules, form))
-    assert by_length("".join(texts)) <= sum(map(by_length, pieces))
+    assert estimate_tokens("".join(texts)) <= sum(map(estimate_tokens, pieces))
     assert form is Format.TEXT or all(texts)

@@ -47,9 +47,10 @@ from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, Unread
 from app.adapters.llm.providers.remote import Channel, ChannelReply, Question
 from app.adapters.llm.schema import small_schema
-from app.adapters.llm.usage import believed_tokens, estimated_tokens
+from app.adapters.llm.usage import believed_tokens
 from app.adapters.llm.words import ProviderRequest, Words
 from app.kernel.failures import describe
+from app.language.tokens import estimate_tokens
 from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -278,4 +279,4 @@ def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
     if read or written:
         return ChannelReply(text, read, written)
     sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
-    return ChannelReply(text, estimated_tokens(sent), estimated_tokens(text))
+    return ChannelReply(text, estimate_tokens(sent), estimate_tokens(text))

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.language.chunking import CHARS_PER_TOKEN, Chunk, Piece, tokens_of
+from app.language.chunking import Chunk, Piece
+from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 _LEAST_CUT_TOKENS = 20
 """A shorter part of a chunk is useless."""
@@ -15,7 +16,7 @@ Count = Callable[[str, str], int]
 def counted(artifact: str, text: str) -> int:
     """Return the tokens of a text that a prompt shows unchanged."""
     del artifact
-    return tokens_of(text)
+    return estimate_tokens(text)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing_extensions import override
 from app.artifacts.readers.logic.packing import ShownChunk
 from app.kernel.wire.model_text import ModelText, SummaryReply, TextReply
 from app.language.beginnings import cut_off
-from app.language.chunking import CHARS_PER_TOKEN, tokens_of
+from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens, tokens_of_length
 
 SCHEMA_TOKENS = 200
 """Tokens of the reply's schema in a model's window."""
@@ -68,7 +68,7 @@ class ReaderQuery:
     @property
     def tokens(self) -> int:
         """Estimated tokens, with the schema of the reply."""
-        return tokens_of(self.instructions) + tokens_of(self.text) + SCHEMA_TOKENS
+        return estimate_tokens(self.instructions) + estimate_tokens(self.text) + SCHEMA_TOKENS
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def passage(shown: ShownChunk) -> str:
 
 def passage_tokens(artifact: str, text: str) -> int:
     """Return the tokens that a passage takes in a prompt, with its number."""
-    return tokens_of(_indented(text)) + -(-(len(artifact) + _HEAD_CHARS) // CHARS_PER_TOKEN)
+    return estimate_tokens(_indented(text)) + tokens_of_length(len(artifact) + _HEAD_CHARS)
 
 
 def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:

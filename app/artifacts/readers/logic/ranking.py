@@ -35,9 +35,7 @@ def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     """
     terms = Terms(query)
     read = [terms.read(piece.chunk.text) for piece in pieces]
-    holding = [sum(bits >> n & 1 for bits, _ in read) for n in range(len(terms))]
-    average = sum(length for _, length in read) / max(len(read), 1)
-    bm25 = Bm25(max(total, len(pieces)), holding, average)
+    bm25 = Bm25.of_texts(read, len(terms), total)
     scores = [bm25.score(bits, length) for bits, length in read]
     ranked = sorted(range(len(pieces)), key=lambda n: (-scores[n], n))
     return [pieces[n] for n in ranked if scores[n] > 0]

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.artifacts.readers.logic.prompts import INDENT, SummaryOptions, lined, summary
-from app.language.chunking import CHARS_PER_TOKEN, Piece, tokens_of
+from app.language.chunking import Piece
+from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 LEAST_PART_TOKENS = 100
 """Minimum room beside the instructions; a reader with a smaller window cannot summarise."""
@@ -126,7 +127,7 @@ def calls_of(tokens: int, names: Sequence[str], room: SummaryRoom) -> int:
     Texts with very many lines for their length may need more.
     """
     # A part that ends before a name wastes at most the room of the name.
-    marks = sum(2 * tokens_of(_mark(name)) for name in names[1:])
+    marks = sum(2 * estimate_tokens(_mark(name)) for name in names[1:])
     full = room.tokens - room.tokens // _SLACK
     return max(-(-(tokens + marks) // full), 1)
 

@@ -14,12 +14,12 @@ from app.artifacts.readers.schemas import Citation
 from app.artifacts.tasks.logic.allowing import EXTRACTIVE
 from app.language.beginnings import cut_off
 from app.language.bm25 import Bm25
-from app.language.chunking import CHARS_PER_TOKEN
 from app.language.lexicon import language
 from app.language.scoring import score
-from app.language.sentences import sentences
+from app.language.sentences import first_fitting, short_sentences
 from app.language.terms import Terms, together
 from app.language.text import content
+from app.language.tokens import CHARS_PER_TOKEN
 
 MODEL_ID = EXTRACTIVE
 """Reader name in responses."""
@@ -32,8 +32,7 @@ and of a sentence that is itself a question.
 _FLOOR, _LEAST_SCORE = 0.3, 1e-9
 """Sentences that score below this share of the best score are hardly answers."""
 _MAX_SENTENCES = 12
-_LONG_CHARS, _HEADING_CHARS = 400, 80
-_PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
+_HEADING_CHARS = 80
 _SPACE = re.compile(r"\s+")
 _WRAPPED = re.compile(r"(?<=[^\W\d_])\n(?=[^\W\d_A-Z])(?!\w[\w .-]{0,40}:)|(?<=,)\n(?=[^\W_])")
 """A line end inside a sentence: after a word or comma, and before a lower-case letter, unless a
@@ -93,9 +92,8 @@ def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
         _Sentence(number, at, start, text, *terms.read(text))
         for number, (at, start, text) in enumerate(_sentences(shown))
     ]
-    holding = [sum(sentence.bits >> n & 1 for sentence in sentence_list) for n in range(len(terms))]
-    average = sum(sentence.length for sentence in sentence_list) / max(len(sentence_list), 1)
-    bm25 = Bm25(len(sentence_list), holding, average)
+    read = [(sentence.bits, sentence.length) for sentence in sentence_list]
+    bm25 = Bm25.of_texts(read, len(terms))
     scores = [_answer_score(bm25, sentence_list, sentence) for sentence in sentence_list]
     least = max(max(scores, default=0.0) * _FLOOR, _LEAST_SCORE)
     ranked = sorted(
@@ -177,18 +175,11 @@ def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
 
 def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
     """Choose the best that fit, without duplicates; if none fits, cut off the best."""
-    left = max_tokens * CHARS_PER_TOKEN + 1
-    chosen: dict[str, _Sentence] = {}
-    for sentence in ranked:
-        # One character separates it from the sentence before.
-        cost = len(sentence.shown) + 1
-        if cost <= left and sentence.shown not in chosen:
-            chosen[sentence.shown] = sentence
-            left -= cost
+    chars = max_tokens * CHARS_PER_TOKEN
+    chosen = first_fitting(ranked, chars, lambda sentence: sentence.shown)
     if not chosen and ranked:
-        text = cut_off(ranked[0].shown, max_tokens * CHARS_PER_TOKEN)
-        return Made(text, [_citation(ranked[0])])
-    inorder = sorted(chosen.values(), key=lambda sentence: sentence.number)
+        return Made(cut_off(ranked[0].shown, chars), [_citation(ranked[0])])
+    inorder = sorted(chosen, key=lambda sentence: sentence.number)
     return Made(_joined(inorder), [_citation(sentence) for sentence in inorder])
 
 
@@ -218,7 +209,7 @@ def _sentences(shown: Iterable[ShownChunk]) -> Iterator[tuple[ShownChunk, int, s
         base = joined[0].start
         text = _WRAPPED.sub(" ", "".join(passage.text for passage in joined))
         place = 0
-        for begin, sentence in _cut(text):
+        for begin, sentence in short_sentences(text):
             start = base + begin
             while place + 1 < len(joined) and start >= joined[place].end:
                 place += 1
@@ -235,12 +226,3 @@ def _adjoining(shown: Iterable[ShownChunk]) -> Iterator[list[ShownChunk]]:
         held.append(passage)
     if held:
         yield held
-
-
-def _cut(text: str) -> Iterator[tuple[int, str]]:
-    for sentence in sentences(text):
-        if len(sentence.text) <= _LONG_CHARS:
-            yield sentence.start, sentence.text
-            continue
-        for piece in _PIECE.finditer(sentence.text):
-            yield sentence.start + piece.start(), piece.group()

@@ -17,7 +17,7 @@ from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 from app.language.chunking import Piece
-from app.memory.retrieval.store.words import folded
+from app.language.terms import folded
 
 _CANDIDATES = 200
 """Number of chunks with the rarest words, from which the best are chosen."""

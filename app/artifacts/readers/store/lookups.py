@@ -14,12 +14,10 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     FromClause,
-    SmallInteger,
     Text,
     and_,
     case,
     cast,
-    column,
     false,
     func,
     literal,
@@ -28,14 +26,15 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, TSVECTOR, array
+from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR, array
 
+from app.adapters.db.lexical import lexemes, quoted, rarity
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
 from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.language.bm25 import MAX_TERMS
 from app.language.chunking import Chunk, Piece
-from app.language.terms import MAX_TERMS
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
 """An offset of no row, which keeps the planner from flattening a subquery."""
@@ -262,15 +261,10 @@ async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]
     known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
     terms: dict[str, None] = {}
     for language in known:
-        words = (
-            func.unnest(func.to_tsvector(cast(literal(language), REGCONFIG), question))
-            .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
-            .render_derived(name="words")
-        )
-        quoted = cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
+        words = lexemes(literal(language), question, "words")
         # In the order of the question, as `Terms` counts; otherwise they would be alphabetical.
-        statement = select(quoted).order_by(words.c.positions, words.c.lexeme).limit(MAX_TERMS)
-        terms |= dict.fromkeys((await session.execute(statement)).scalars())
+        in_order = select(quoted(words)).order_by(words.c.positions, words.c.lexeme)
+        terms |= dict.fromkeys((await session.execute(in_order.limit(MAX_TERMS))).scalars())
     return list(terms)
 
 
@@ -306,7 +300,7 @@ def _weights(held: CTE, terms: int) -> CTE:
     weights = []
     for has_term in _term_columns(held, terms):
         holding = func.count().filter(has_term)
-        weights.append(func.ln(1 + (total - holding + 0.5) / (holding + 0.5)))
+        weights.append(rarity(total, holding))
     named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
     # Computed once for all chunks, however few the planner expects.
     return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")

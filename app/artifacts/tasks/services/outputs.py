@@ -13,7 +13,7 @@ from app.artifacts.tasks.schemas import Output, Passed
 from app.kernel import media_types
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.media_types import MediaType
-from app.language.chunking import tokens_in, tokens_of
+from app.language.tokens import estimate_tokens
 
 EMPTY_TEXT = "The output of the tool is empty."
 _STRICTNESS = tuple(OffPrompt)
@@ -250,12 +250,12 @@ def _item(output: Output, place: int) -> OutputItem:
     if kind is Kind.BLOB:
         data = output.data or b""
         declared = output.media_type or media_types.BYTES
-        return OutputItem(kind, declared, data, tokens_in(len(data)), output.name, place)
+        return OutputItem(kind, declared, data, estimate_tokens(data), output.name, place)
     text = _text(output)
     declared = media_types.JSON if kind is Kind.JSON else output.media_type or media_types.TEXT
     # It arrived as text, so whatever its original encoding was, it is UTF-8 here.
     essence = MediaType.parse(declared).essence
-    return OutputItem(kind, essence, text.encode(), tokens_of(text), output.name, place, text)
+    return OutputItem(kind, essence, text.encode(), estimate_tokens(text), output.name, place, text)
 
 
 def _text(output: Output) -> str:

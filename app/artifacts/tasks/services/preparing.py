@@ -13,8 +13,9 @@ from app.adapters.documents.extracting import extracted, is_readable, sniffed
 from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.media_types import JSON, MediaType
-from app.language.chunking import Chunk, Cutting, chunks, tokens_in
+from app.language.chunking import Chunk, Cutting, chunks
 from app.language.search_languages import UNKNOWN, configuration_of
+from app.language.tokens import estimate_tokens, tokens_of_length
 from app.settings.settings import Settings
 
 _NUL, _SHOWN_NUL = "\x00", "\ufffd"
@@ -59,7 +60,7 @@ class Prepared:
     def sized_as(self, data: bytes) -> "Prepared":
         """Return the same properties for content padded with blanks or other filler."""
         digest = hashlib.sha256(data).digest()
-        return replace(self, size=len(data), sha256=digest, token_estimate=tokens_in(len(data)))
+        return replace(self, size=len(data), sha256=digest, token_estimate=estimate_tokens(data))
 
 
 async def prepare(
@@ -84,7 +85,7 @@ def _prepare(
     kind, media_type, sha256 = known
     looks_like = sniffed(data)
     prepared = Prepared(
-        kind, size, sha256 or hashlib.sha256(data).digest(), looks_like, tokens_in(size)
+        kind, size, sha256 or hashlib.sha256(data).digest(), looks_like, tokens_of_length(size)
     )
     if not is_readable(media_type, looks_like):
         return prepared
@@ -93,7 +94,7 @@ def _prepare(
     pieces = list(chunks(extracted([data], media_type, looks_like), cutting_of(settings)))
     return replace(
         prepared,
-        token_estimate=tokens_in(pieces[-1].end) if pieces else 0,
+        token_estimate=tokens_of_length(pieces[-1].end) if pieces else 0,
         language=language_of(pieces),
         chunks=[columns_of(piece) for piece in pieces],
     )

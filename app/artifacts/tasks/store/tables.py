@@ -21,7 +21,7 @@ _NAMESPACE = ("engine_id", "memory", "namespace")
 _FALSE = sql_text("false")
 _ZERO = sql_text("0")
 _ORIGIN = "derived_from -> 0 ->> 'namespace'"
-# Accents are removed, as in query words: see `app.memory.retrieval.store.words.folded`.
+# Accents are removed, as in query words: see `app.language.terms.folded`.
 _TERMS = r"to_tsvector(language, regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g'))"
 
 

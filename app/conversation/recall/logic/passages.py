@@ -13,7 +13,7 @@ from heapq import nsmallest
 from app.kernel.text import fold
 from app.language.bm25 import Bm25
 from app.language.lexicon import word_set
-from app.language.sentences import sentences
+from app.language.sentences import short_sentences
 from app.language.terms import Terms, together
 from app.language.wording import OTHERS
 from app.platform.sessions.logic.event_text import EventText, Speaker
@@ -31,8 +31,6 @@ _ASKED, _BEFORE, _NEAR = 0.7, 0.2, 0.2
 """Weights of words in a question before, in other text before, or in adjacent sentences."""
 _LATER = 0.5
 _QUESTION = 0.3
-_LONG_CHARS = 400
-_PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
 _ENDS_ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
 _ENDS_STATING = re.compile(r"[.!\u3002\uff01][^\w]*\Z")
 _CALL = "[call "
@@ -159,11 +157,11 @@ class PassageReader:
 
     def _cut(self, text: str) -> list[PassageSentence]:
         cut = []
-        for start, end in _pieces(text):
-            shown = text[start:end]
+        for start, shown in short_sentences(text):
             matched, length = self.terms.read(shown)
             first = fold(shown[:_HEAD_CHARS]).partition(" ")[0]
             is_question = _is_question(shown, first)
+            end = start + len(shown)
             cut.append(PassageSentence(start, end, matched, length, first in _LEANING, is_question))
         return cut
 
@@ -189,16 +187,6 @@ def _score(bm25: Bm25, event: Event, place: int) -> float:
         + _NEAR * bm25.score(near, sentence.length)
     )
     return score * (_QUESTION if sentence.is_question else 1)
-
-
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each sentence; long ones are split."""
-    for sentence in sentences(text):
-        if len(sentence.text) <= _LONG_CHARS:
-            yield sentence.start, sentence.start + len(sentence.text)
-            continue
-        for piece in _PIECE.finditer(sentence.text):
-            yield sentence.start + piece.start(), sentence.start + piece.end()
 
 
 def _is_question(text: str, first: str) -> bool:

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.conversation.recall.logic.passages import RecallHit
 from app.conversation.recall.logic.spans import SentenceSpan, beginning, choose
-from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.services.counters import Counter
 from app.kernel.errors import BadGateway, Reason
 from app.language.beginnings import cut_off
+from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 MORE = 4
 """Factor by which a model gets more passages and tokens than its answer may have."""
@@ -21,7 +21,6 @@ _SCHEMA_TOKENS = 200
 _LEAST_ROOM = 100
 _HEAD = "[0000000] agent: \n"
 """Typical text before a passage in a prompt."""
-_CHARS_PER_TOKEN = 4
 
 _INSTRUCTIONS = """\
 Answer a question from passages of one conversation, and from nothing else. Each is a line with \
@@ -88,7 +87,7 @@ async def by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold
     Raises:
         BadGateway: the reply names no passage that the model was shown.
     """
-    instructions = _INSTRUCTIONS.format(chars=asked.max_tokens * _CHARS_PER_TOKEN)
+    instructions = _INSTRUCTIONS.format(chars=asked.max_tokens * CHARS_PER_TOKEN)
     question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
     shown = _choose_shown(model, asked, instructions + question)
     lines = [f"[{span.said.seq}] {span.said.speaker}: {_flat(span.text)}" for span in shown]
@@ -98,13 +97,13 @@ async def by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold
 
 def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence[SentenceSpan]:
     """Return the passages for a model, in session order, as many as fit its window."""
-    room = model.max_input_tokens - by_length(before) - _SCHEMA_TOKENS
+    room = model.max_input_tokens - estimate_tokens(before) - _SCHEMA_TOKENS
     wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
     spans = choose(
         asked.found,
         asked.top_k * MORE,
         max(min(room, wanted), _LEAST_ROOM),
-        lambda text: by_length(_HEAD + text),
+        lambda text: estimate_tokens(_HEAD + text),
         floor=0,
     )
     return sorted(spans, key=_place)

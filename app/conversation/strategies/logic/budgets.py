@@ -6,8 +6,6 @@ from typing import Protocol, TypeVar
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.wire.memory_policy import AGENT_RESERVE
 
-_CHARS_PER_TOKEN = 4
-
 
 class BudgetTooSmall(InvalidArgument):
     """The mandatory content does not fit into the window; the error reports the numbers.
@@ -38,11 +36,6 @@ class Costly(Protocol):
 
 
 _T = TypeVar("_T", bound=Costly)
-
-
-def by_length(text: str) -> int:
-    """Return the estimated tokens of a text: a quarter of its characters, rounded up."""
-    return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:

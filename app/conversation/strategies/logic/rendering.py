@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import normalize
 
-from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.lines import line, line_of
 from app.conversation.strategies.logic.marks import (
@@ -31,6 +30,7 @@ from app.conversation.strategies.logic.marks import (
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.shapes import ShownItem, as_gemini, as_openai
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 CUT = "[... cut]"
@@ -66,7 +66,7 @@ class ContextContent:
 
 
 def render(
-    shown: ContextContent, rules: Rules, form: Format, count: Count = by_length
+    shown: ContextContent, rules: Rules, form: Format, count: Count = estimate_tokens
 ) -> dict[str, Any]:
     """Return a context in a format, ready for JSON.
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from app.adapters.llm import encodings
 from app.adapters.llm.named import check_counter
-from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.policies import CHARS4, DECLARED
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import COUNTERS
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText
 from app.settings.settings import Settings
 
@@ -44,7 +44,7 @@ def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> 
     """
     check_counter(name, settings, field)
     if name in {CHARS4, DECLARED}:
-        return _Counter(name, by_length)
+        return _Counter(name, estimate_tokens)
     folder = settings.tiktoken_dir
     if folder is None:
         raise AssertionError  # `check_counter` rejects an encoding without a folder

@@ -8,7 +8,7 @@ from itertools import islice
 from app.conversation.strategies.logic.lines import line
 from app.language.beginnings import cut_off
 from app.language.scoring import score
-from app.language.sentences import sentences
+from app.language.sentences import first_fitting, sentences
 
 MODEL_ID = "builtin:extractive"
 """Model id that such summaries report."""
@@ -49,13 +49,7 @@ def extract(pieces: Iterable[Utterance], chars: int) -> str:
     """
     weighed = _weigh_sentences(pieces)
     ranked = sorted(weighed, key=lambda sentence: (-sentence.weight, sentence.place))
-    chosen: list[_Sentence] = []
-    left = chars + 1
-    for sentence in ranked:
-        # One character is the line break before it.
-        if len(sentence.text) + 1 <= left:
-            chosen.append(sentence)
-            left -= len(sentence.text) + 1
+    chosen = first_fitting(ranked, chars, lambda sentence: sentence.text)
     if not chosen:
         return cut_off(ranked[0].text, chars) if ranked else ""
     return "\n".join(

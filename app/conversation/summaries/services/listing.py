@@ -5,7 +5,6 @@ from typing import Any
 
 from pydantic import Field
 
-from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.services.counters import counter_of
 from app.conversation.summaries.store.repository import SummaryState
@@ -16,6 +15,7 @@ from app.kernel.names import SessionName, SummaryName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.kernel.wire.scalars import Timestamp
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic.costs import Sums, money
 from app.platform.usage.schemas import UsageSums
@@ -112,7 +112,7 @@ def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
     try:
         return counter_of(name, settings).count(text)
     except InvalidArgument:
-        return by_length(text)
+        return estimate_tokens(text)
 
 
 def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[SummarySpending]:

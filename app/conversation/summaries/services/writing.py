@@ -21,13 +21,12 @@ from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, ext
 from app.kernel.errors import ServiceError
 from app.kernel.wire.model_text import SummaryReply
 from app.language.beginnings import cut_off
+from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
 from app.platform.sessions.logic.event_text import EventText
 
 _SCHEMA_TOKENS = 200
 """Tokens of the reply's schema in a model's window."""
 _LEAST_ROOM = 200
-_BYTES_PER_TOKEN = 3
-"""A low estimate, since the prompt must fit."""
 
 
 class Reply(SummaryReply):
@@ -131,7 +130,7 @@ class _Folding:
         told = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
         left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(told), _LEAST_ROOM)
         if _tokens(rest[0]) > left:
-            size = left * _BYTES_PER_TOKEN
+            size = left * BYTES_PER_TOKEN
             head = rest[0].encode()[:size].decode(errors="ignore")
             rest[0] = rest[0][len(head) :]
             return [head]
@@ -164,4 +163,4 @@ class _Folding:
 
 def _tokens(text: str) -> int:
     """Return the estimated tokens of a line with its end."""
-    return len(text.encode(errors="replace")) // _BYTES_PER_TOKEN + 1
+    return estimate_tokens_of_bytes(text, "replace")

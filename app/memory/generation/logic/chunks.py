@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-_BYTES_PER_TOKEN = 3
-"""Low enough for every language: English has about 4 bytes to a token, Chinese about 3."""
+from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
+
 _TOKENS_PER_LINE = 12
 """Tokens of a line's number, mark and time."""
 _LEAST_BYTES = 4
@@ -26,7 +26,7 @@ class TranscriptLine:
     @property
     def tokens(self) -> int:
         """Generous estimate of its tokens in a prompt."""
-        return _TOKENS_PER_LINE + estimated_tokens(self.text)
+        return _TOKENS_PER_LINE + estimate_tokens_of_bytes(self.text)
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,6 @@ class Pieces:
 
     pieces: tuple[tuple[TranscriptLine, ...], ...]
     omitted: frozenset[int]
-
-
-def estimated_tokens(text: str) -> int:
-    """Return an estimate of a text's tokens, rather too high than too low."""
-    return len(text.encode()) // _BYTES_PER_TOKEN + 1
 
 
 def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pieces:
@@ -69,7 +64,7 @@ def _has_source(piece: Sequence[TranscriptLine]) -> bool:
 def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:
     """Yield the line; cut it at a sentence or a word if it is too long for one chunk."""
     rest = line.text
-    most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * _BYTES_PER_TOKEN, _LEAST_BYTES)
+    most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * BYTES_PER_TOKEN, _LEAST_BYTES)
     while len(rest.encode()) > most_bytes:
         head = rest.encode()[:most_bytes].decode(errors="ignore")
         at = _last_break(head)

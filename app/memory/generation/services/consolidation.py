@@ -11,7 +11,7 @@ from app.kernel.text import clean, fold
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
-from app.memory.generation.logic.chunks import estimated_tokens
+from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic.decisions import (
     MAX_SHOWN_CHARS,
     Caps,
@@ -120,7 +120,7 @@ class Consolidation:
         """
         dated = [_dated(new, today) for new in facts.open]
         before = {memory_id: tuple(map(_cut, texts)) for memory_id, texts in histories.items()}
-        room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
+        room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimate_tokens_of_bytes(MERGE)
         fitting = [_fitting(new, before, room) for new in dated]
         result = VerdictDecisions(verdicts=facts.settled)
         for part in _parts(fitting, before, room):
@@ -253,7 +253,7 @@ def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
     shown = [said.fact, said.said, said.question]
     for near in new.near:
         shown += [_cut(near.fact), *before.get(near.memory_id, ())]
-    return sum(_TOKENS_PER_LINE + estimated_tokens(text) for text in shown)
+    return sum(_TOKENS_PER_LINE + estimate_tokens_of_bytes(text) for text in shown)
 
 
 def _parts(

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
 from app.language.facts import Candidate
+from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
-from app.memory.generation.logic.chunks import TranscriptLine, cut, estimated_tokens
+from app.memory.generation.logic.chunks import TranscriptLine, cut
 from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import conversation, extraction
@@ -104,7 +105,7 @@ async def by_model(
         return result
     lines = await asyncio.to_thread(lines_of, material.events)
     files = _readable_files(model, material.events, result)
-    room = model.max_input_tokens - estimated_tokens(extraction(guide)) - _SCHEMA_TOKENS
+    room = model.max_input_tokens - estimate_tokens_of_bytes(extraction(guide)) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
     result.count("omittedEventCount", len(cut_up.omitted))
     pieces = list(cut_up.pieces) or ([()] if files else [])

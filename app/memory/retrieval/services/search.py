@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.session import Session
-from app.adapters.llm.usage import estimated_tokens
 from app.kernel.names import EngineName
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
+from app.language.tokens import estimate_tokens
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
 from app.memory.memories.store.records import MemoryRecord
@@ -172,4 +172,4 @@ def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[Search
 def tokens_of(row: MemoryRow | MemoryRecord) -> int:
     """Estimate the tokens of a memory in a prompt: of its fact, or else its structured content."""
     content = row.structured_content or {}
-    return estimated_tokens(row.fact or json.dumps(content, ensure_ascii=False))
+    return estimate_tokens(row.fact or json.dumps(content, ensure_ascii=False))

@@ -38,20 +38,13 @@ from sqlalchemy.sql.elements import False_, True_
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.lexical import bits, has_bit, is_matched, rarity, score, terms_of
 from app.adapters.db.session import Session
+from app.language.terms import folded
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.indexed_candidates import LargeScope, of_large_scope
 from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
-from app.memory.retrieval.store.words import (
-    bits,
-    folded,
-    has_bit,
-    is_matched,
-    rarity,
-    score,
-    terms_of,
-)
 
 BY_DISTANCE = MOST // 2
 """Number of the nearest that become candidates; a hundred of each bring 0.002 more recall."""

@@ -29,17 +29,9 @@ from sqlalchemy.orm import aliased
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.lexical import any_of, bits, has_bit, is_matched, rarity, score, terms_of
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.store.nearest import PLACE, ScopeIndex, ScopeQuery, any_query, nearest
-from app.memory.retrieval.store.words import (
-    any_of,
-    bits,
-    has_bit,
-    is_matched,
-    rarity,
-    score,
-    terms_of,
-)
 
 _SAMPLED = 1_000
 """Size of the sample that gives the frequency of each term, and the languages of the scope."""

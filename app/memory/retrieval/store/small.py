@@ -5,7 +5,7 @@ chosen candidates and their columns equal those of the statement of `candidates.
 digit.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select, true
 
-from app.language.bm25 import Bm25
+from app.language.bm25 import Bm25, count_holding
 from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import (
     BY_DISTANCE,
@@ -82,11 +82,7 @@ def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[Ranking
 
 
 def _statistics(memories: Sequence[Read]) -> Statistics:
-    patterns = Counter([memory.matched for memory in memories])
-    holding = [
-        sum(count for matched, count in patterns.items() if matched >> n & 1)
-        for n in range(memories[0].terms)
-    ]
+    holding = count_holding([memory.matched for memory in memories], memories[0].terms)
     average = sum([memory.length for memory in memories]) / len(memories)
     return Statistics(len(memories), holding, average)
 

@@ -1,13 +1,11 @@
-"""Terms of a query, as selections for search statements.
+"""Terms of a query and BM25, as expressions for search statements.
 
 A term is a word of the query that its language does not drop as a stop word. A memory has the term
 if it has the word as the memory's own language stems it. So one query matches memories of several
 languages in one scope. Only Postgres turns words into lexemes; it gets them as one parameter.
 """
 
-import re
 from typing import Any
-from unicodedata import normalize
 
 from sqlalchemy import (
     BigInteger,
@@ -26,16 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, REGCONFIG, TSQUERY, array
 
-from app.language.bm25 import BASE, SLOPE
-
-MAX_TERMS = 48
-"""Limit of terms, counted from the start of the query; each is a bit of a 64-bit integer."""
-_ACCENTS = re.compile("[\u0300-\u036f]")
-
-
-def folded(text: str) -> str:
-    """Remove accents, as the column `terms` does."""
-    return _ACCENTS.sub("", normalize("NFD", text))
+from app.language.bm25 import BASE, MAX_TERMS, SLOPE
 
 
 def terms_of(
@@ -45,16 +34,14 @@ def terms_of(
 
     A word is no term if it is a stop word in the query's own `language` or in all `languages`.
     """
-    own = _lexemes(language, text, "own")
+    own = lexemes(language, text, "own")
     first = select(own.c.positions).order_by(own.c.positions).limit(MAX_TERMS).cte("first_words")
-    given = _lexemes(languages.c.language, text, "given").lateral("given")
-    # A vector of one lexeme, as text, is the query for it, with the quoting that it needs.
-    quoted = cast(func.array_to_tsvector(array([given.c.lexeme])), Text)
+    given = lexemes(languages.c.language, text, "given").lateral("given")
     return (
         select(
             (func.dense_rank().over(order_by=first.c.positions) - 1).label("n"),
             languages.c.language,
-            any_of(quoted).label("query"),
+            any_of(quoted(given)).label("query"),
         )
         .select_from(languages)
         .join(given, true())
@@ -64,13 +51,18 @@ def terms_of(
     )
 
 
-def _lexemes(language: ColumnElement[str], text: ColumnElement[str], name: str) -> Any:  # noqa: ANN401 - of no public type
+def lexemes(language: ColumnElement[str], text: ColumnElement[str] | str, name: str) -> Any:  # noqa: ANN401 - of no public type
     """Select the lexemes of a text in a language, with their positions in it."""
     return (
         func.unnest(func.to_tsvector(cast(language, REGCONFIG), text))
         .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
         .render_derived(name=name)
     )
+
+
+def quoted(words: FromClause) -> ColumnElement[str]:
+    """Return the query for a lexeme: a vector of it alone, as text, with the quoting it needs."""
+    return cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
 
 
 def any_of(queries: ColumnElement[str]) -> ColumnElement[Any]:
@@ -95,14 +87,14 @@ def has_bit(matched: ColumnElement[int], n: ColumnElement[int]) -> ColumnElement
 
 
 def rarity(memories: ColumnElement[Any], holding: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the weight of a term that `holding` of the memories have."""
+    """Return the weight of a term that `holding` of the memories, or other texts, have."""
     return func.ln(1 + (memories - holding + 0.5) / (holding + 0.5))
 
 
 def score(
     weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
 ) -> ColumnElement[Any]:
-    """Return the BM25 of a memory by the weight of its terms and its length, as in `rules.bm25`."""
+    """Return the BM25 of a memory by the weight of its terms and its length, as `Bm25` does."""
     slope = _double(SLOPE) / func.greatest(average, _double(1))
     return weight / (_double(BASE) + slope * length)
 
