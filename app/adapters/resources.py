@@ -40,10 +40,13 @@ class Sweep:
     Attributes:
         name: the removed rows, as the log names them.
         run: does all pending work in its own transactions; returns the number of rows.
+        order: sweeps with a smaller number run first, others in the order of the roster. Work that
+            can take long comes last, so that it delays no other.
     """
 
     name: str
     run: "Callable[[Resources], Awaitable[int]]"
+    order: int = 0
 
 
 @dataclass

@@ -123,7 +123,8 @@ def jobs() -> Mapping[str, JobFunction]:
 def register(resources: Resources) -> Resources:
     """Fill the registry of a process's resources and return them; idempotent."""
     registry = resources.registry
-    registry.sweeps = tuple(sweep for feature in FEATURES for sweep in feature.sweeps)
+    sweeps = (sweep for feature in FEATURES for sweep in feature.sweeps)
+    registry.sweeps = tuple(sorted(sweeps, key=lambda sweep: sweep.order))
     registry.children = tuple(
         feature.children for feature in FEATURES if feature.children is not None
     )

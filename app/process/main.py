@@ -125,7 +125,7 @@ def create_metrics_app(resources: Resources) -> FastAPI:
 def _streamed() -> re.Pattern[str]:
     """Match the method and path of the routes that read their bodies themselves."""
     forms = [
-        f"{method} " + re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
+        f"{method} .*" + re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
         for route in _ADMITTED
         if route.demand.is_streamed
         for method in route.methods or ()

@@ -30,7 +30,7 @@ def upgrade() -> None:
 
 
 def _number_exchanges() -> None:
-    """Give the events there are their exchanges, by the rule of `app/sessions/spoken.py`.
+    """Give the events there are their exchanges, by the rule of ``sessions/logic/event_text.py``.
 
     Engine by engine, however long that takes: every event is written anew, and a limit of time
     would stop the migration of a large database each time that it is tried.

@@ -5,8 +5,10 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from app.adapters.db.session import Database
-from app.adapters.resources import Resources
+from app.adapters.resources import Registry, Resources, Sweep
 from app.kernel.clock import FixedClock
 from app.platform.operations.store import ticks
 from app.platform.upkeep.jobs import SWEEP, sweep_once
@@ -57,3 +59,29 @@ async def test_two_schedulers_sweep_once_per_slot(
     await asyncio.gather(sweep_once(here), sweep_once(there))
     assert len(await all_stored(database)) == 1
     assert not await UpkeepService.of(here).take_tick(SWEEP)
+
+
+async def test_a_sweep_that_fails_keeps_no_other_from_running(resources: Resources) -> None:
+    ran: list[str] = []
+
+    async def fail(_: Resources) -> int:
+        raise ValueError("a fact that a rule trips over")
+
+    async def run(_: Resources) -> int:
+        ran.append("second")
+        return 0
+
+    resources.registry.sweeps = (Sweep("first", fail), Sweep("second", run))
+    await UpkeepService.of(resources).sweep()
+    assert ran == ["second"]
+
+
+async def test_without_registered_features_nothing_is_taken_for_done(resources: Resources) -> None:
+    with pytest.raises(RuntimeError, match="not registered"):
+        await UpkeepService.of(replace(resources, registry=Registry())).sweep()
+
+
+def test_what_may_take_long_is_swept_last(resources: Resources) -> None:
+    names = [sweep.name for sweep in resources.registry.sweeps]
+    assert names[0] == "stranded streams"
+    assert set(names[-2:]) == {"memories without traits", "stale vectors"}

@@ -29,7 +29,7 @@ class Consistency(StrEnum):
     """Wait until they are made."""
 
 
-class SummaryProgress(StrEnum):
+class SummaryState(StrEnum):
     """State of the summaries that are due."""
 
     CURRENT = "current"
@@ -202,7 +202,7 @@ class ContextResponse(WireModel):
     )
     tokens: ContextTokens
     coverage: ContextCoverage
-    summary_state: SummaryProgress
+    summary_state: SummaryState
     truncated_events: list[TruncatedEvent]
     policy: MemoryPolicy = Field(description="Policy that was applied.")
     policy_key: str = Field(description="Key of the policy's summaries.")

@@ -29,7 +29,7 @@ from app.conversation.summaries.services import material, queue
 from app.conversation.summaries.services.work import SummaryInput, Work
 from app.conversation.summaries.store import lookups, repository
 from app.conversation.summaries.store.erasure import give_up
-from app.conversation.summaries.store.repository import SummaryState
+from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName
@@ -260,7 +260,7 @@ class _Regenerating:
         if row is None:
             raise NotFound.of(self.work.name)
         summary = await repository.get(session, self.summary)
-        if summary.state != SummaryState.ACTIVE:
+        if summary.state != StoredSummaryState.ACTIVE:
             raise repository.not_active(self.summary)
         due = _due_of(summary, self.work.made.chars_per_token)
         said = await self._read_events(session, due)

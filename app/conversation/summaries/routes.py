@@ -10,7 +10,7 @@ from app.conversation.summaries.services.listing import (
     SessionUsage,
 )
 from app.conversation.summaries.services.summaries import SummaryService
-from app.conversation.summaries.store.repository import SummaryState
+from app.conversation.summaries.store.repository import StoredSummaryState
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import one_of
@@ -59,7 +59,7 @@ async def list_summaries(
     name: SessionPath,
     page: Page,
     state: Annotated[
-        Annotated[SummaryState, one_of(SummaryState)] | None,
+        Annotated[StoredSummaryState, one_of(StoredSummaryState)] | None,
         Query(description="Only those in this state."),
     ] = None,
     policy_key: Annotated[

@@ -13,7 +13,7 @@ FEATURE = Feature(
     routers=(router,),
     jobs={INGEST: jobs.ingest},
     sweeps=(
-        Sweep("stranded streams", jobs.reopen),
+        Sweep("stranded streams", jobs.reopen, order=-1),
         Sweep("event ids", jobs.forget_old_ids),
         Sweep("streams", jobs.forget_old_streams),
     ),

@@ -10,7 +10,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "memories",
     routers=(router,),
-    sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints)),),
+    sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
     holds=repository.exists_any,
     response_readers=dict.fromkeys(
         ANSWERED_WITH_MEMORY, lambda resources: MemoryService.of(resources).read_response

@@ -20,6 +20,6 @@ FEATURE = Feature(
             lambda resources: partial(jobs.embed_once, resources),
         ),
     ),
-    sweeps=(Sweep("stale vectors", jobs.remove_stale),),
+    sweeps=(Sweep("stale vectors", jobs.remove_stale, order=1),),
     gauges={"embedding": metrics.refresh},
 )

@@ -10,6 +10,7 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Registry, Resources
 from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.kernel.etags import check_etag
+from app.kernel.failures import describe
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
@@ -109,8 +110,9 @@ class UpkeepService:
     @property
     def _registry(self) -> Registry:
         registry = self.resources.registry
-        # An empty registry would silently remove nothing.
-        assert registry.sweeps, "The features of this process are not registered."
+        if not registry.sweeps:
+            # An empty registry would silently remove nothing, but for the engine itself.
+            raise RuntimeError("The features of this process are not registered.")
         return registry
 
     async def _holds_anything(self, session: Session, engine_id: int, now: datetime) -> bool:
@@ -136,6 +138,9 @@ async def _swept(name: str, removing: Awaitable[int]) -> None:
         removed = await removing
     except ServiceError as error:
         log.warning("sweep.failed", what=name, reason=error.reason)
+        return
+    except Exception as error:  # noqa: BLE001 - no sweep may keep the others from running
+        log.error("sweep.failed", what=name, error=describe(error))  # noqa: TRY400 - as in describe
         return
     if removed:
         log.info("sweep.done", what=name, rows=removed)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.adapters.llm.offload import done
-from app.conversation.contexts.schemas import SummaryProgress
+from app.conversation.contexts.schemas import SummaryState
 from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
@@ -51,7 +51,7 @@ class Composed:
     shares: Shares
     told: SessionInput
     composition: Composition
-    state: SummaryProgress
+    state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
 
     @property

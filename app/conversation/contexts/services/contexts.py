@@ -17,7 +17,7 @@ from app.conversation.contexts.schemas import (
     AUTO,
     ComposeContextRequest,
     Consistency,
-    SummaryProgress,
+    SummaryState,
 )
 from app.conversation.contexts.services import included
 from app.conversation.contexts.services.answers import Composed, ContextPrompt
@@ -111,7 +111,7 @@ class _Due:
         start_time: the earliest time at which that operation runs next.
     """
 
-    state: SummaryProgress
+    state: SummaryState
     attempts: int = 0
     operation: str | None = None
     start_time: datetime | None = None
@@ -119,14 +119,14 @@ class _Due:
     @property
     def is_due(self) -> bool:
         """True if a summary is due."""
-        return self.state is not SummaryProgress.CURRENT
+        return self.state is not SummaryState.CURRENT
 
     def begins_by(self, latest: datetime) -> bool:
         """Return True if it may be made by then; a failed one waits for its retry."""
         return self.start_time is None or self.start_time <= latest
 
 
-_NOT_DUE = _Due(SummaryProgress.CURRENT)
+_NOT_DUE = _Due(SummaryState.CURRENT)
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
     key = queue.key_of(row.session_id, policy_key)
     under_way = await leases.unfinished(session, row.engine_id, SUMMARIZE, key)
     return _Due(
-        state=SummaryProgress.PENDING if failed is None else SummaryProgress.FAILED,
+        state=SummaryState.PENDING if failed is None else SummaryState.FAILED,
         attempts=0 if failed is None else failed.attempts,
         operation=None if under_way is None else under_way.operation_id,
         start_time=None if under_way is None else under_way.due_time,

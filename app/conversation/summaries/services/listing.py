@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.services.counters import counter_of
-from app.conversation.summaries.store.repository import SummaryState
+from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.spending import SummarySpending
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import InvalidArgument
@@ -47,7 +47,7 @@ class SessionSummary(WireModel):
         description="Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous"
         " summary and later events; `merge`, summaries."
     )
-    state: SummaryState = Field(
+    state: StoredSummaryState = Field(
         description="`stale`: the text is erased, since a covered event was erased, or the session"
         " was cleared or changed while the summary was made."
     )
@@ -85,7 +85,7 @@ class SessionSummary(WireModel):
             name=str(SummaryName(session, row.summary_id)),
             policy_key=row.policy_key,
             kind=row.kind,
-            state=SummaryState(row.state),
+            state=StoredSummaryState(row.state),
             version=row.version,
             covers=Covered(first_seq=row.first_seq, last_seq=row.last_seq),
             text=row.text,

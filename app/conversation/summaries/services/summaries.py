@@ -18,7 +18,7 @@ from app.conversation.summaries.services.listing import (
 )
 from app.conversation.summaries.services.writing import model_for
 from app.conversation.summaries.store import erasure, repository, spending
-from app.conversation.summaries.store.repository import SummaryState
+from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.clock import Clock
 from app.kernel.idempotency import IdempotencyKey
@@ -69,7 +69,7 @@ class SummaryService:
     async def list_page(
         self,
         name: SessionName,
-        state: SummaryState | None,
+        state: StoredSummaryState | None,
         policy_key: str | None,
         page: PageRequest,
     ) -> ListSummariesResponse:
@@ -140,7 +140,7 @@ class SummaryService:
             await leases.check_queue(session, engine.engine_id, most)
             owner = await sessions.get(session, name.session, now)
             row = await repository.get(session, name)
-            if row.state != SummaryState.ACTIVE:
+            if row.state != StoredSummaryState.ACTIVE:
                 raise repository.not_active(name)
             if self._is_by_model(row):
                 await self.usages.check_budget(session, engine.engine_id)

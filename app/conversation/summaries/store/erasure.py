@@ -11,7 +11,7 @@ from sqlalchemy import and_, func, select, update
 from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import (
     IS_ACTIVE,
-    SummaryState,
+    StoredSummaryState,
     change,
     is_retried,
     of,
@@ -32,12 +32,12 @@ async def mark_stale(
         _R.session_id == session_id,
         _R.first_seq <= seq,
         _R.last_seq >= seq,
-        _R.state != SummaryState.FAILED,
+        _R.state != StoredSummaryState.FAILED,
     )
     statement = (
         update(_R)
         .where(covering)
-        .values(state=SummaryState.STALE, text=None, update_time=now)
+        .values(state=StoredSummaryState.STALE, text=None, update_time=now)
         .returning(_R.policy_key)
         .execution_options(synchronize_session=False)
     )
@@ -58,7 +58,7 @@ async def supersede_all(session: Session, name: SessionName, now: datetime) -> C
     )
     keys = set((await session.execute(given_up)).scalars())
     is_active = and_(of(name), IS_ACTIVE)
-    await change(session, is_active, state=SummaryState.SUPERSEDED, update_time=now)
+    await change(session, is_active, state=StoredSummaryState.SUPERSEDED, update_time=now)
     return keys
 
 

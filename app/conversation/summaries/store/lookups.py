@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Select, and_, func, literal_column, null, or_, select
 
 from app.adapters.db.session import Session
-from app.conversation.summaries.store.repository import IS_ACTIVE, SummaryState, of
+from app.conversation.summaries.store.repository import IS_ACTIVE, StoredSummaryState, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
@@ -108,7 +108,7 @@ async def list_as_of(
         .where(
             of(name),
             _R.policy_key == policy_key,
-            _R.state.in_((SummaryState.ACTIVE, SummaryState.SUPERSEDED)),
+            _R.state.in_((StoredSummaryState.ACTIVE, StoredSummaryState.SUPERSEDED)),
             _R.boundary_seq <= as_of,
             _R.first_seq > cleared_seq,
         )

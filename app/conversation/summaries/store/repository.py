@@ -33,7 +33,7 @@ from app.platform.sessions.store.tables import SessionRow
 _R = SessionSummaryRow
 
 
-class SummaryState(StrEnum):
+class StoredSummaryState(StrEnum):
     """Current state of a summary."""
 
     ACTIVE = "active"
@@ -44,9 +44,9 @@ class SummaryState(StrEnum):
     """The summariser failed. Without a retry time it is not tried again."""
 
 
-Wanted = tuple[SummaryState | None, str | None]
+Wanted = tuple[StoredSummaryState | None, str | None]
 """Filter by state and by policy key; None: any."""
-IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{SummaryState.ACTIVE}'")
+IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{StoredSummaryState.ACTIVE}'")
 """Condition for active summaries; a literal, since a parameter could not use their partial index.
 """
 
@@ -107,9 +107,9 @@ async def insert_summary(session: Session, name: SessionName, new: NewSummary) -
     It replaces a failed one that waits for its retry, and takes over that one's usage.
     """
     overlapping = _overlapping(name, new.policy_key, new.due)
-    await change(session, overlapping, state=SummaryState.SUPERSEDED, update_time=new.now)
+    await change(session, overlapping, state=StoredSummaryState.SUPERSEDED, update_time=new.now)
     values = {"text": new.text, "is_cut": new.is_cut, "error_reason": None, "retry_time": None}
-    return await _write(session, name, new, {**values, "state": SummaryState.ACTIVE})
+    return await _write(session, name, new, {**values, "state": StoredSummaryState.ACTIVE})
 
 
 async def list_overlapping(
@@ -133,7 +133,7 @@ def _overlapping(name: SessionName, policy_key: str, due: Due) -> ColumnElement[
 async def insert_stale(session: Session, name: SessionName, new: NewSummary) -> None:
     """Insert a summary that was discarded because its session changed; its text is not kept."""
     await _write(
-        session, name, new, {"state": SummaryState.STALE, "text": None, "retry_time": None}
+        session, name, new, {"state": StoredSummaryState.STALE, "text": None, "retry_time": None}
     )
 
 
@@ -144,7 +144,7 @@ async def fail(
 
     `retry_time` None: a client asked for it once, and it is not retried.
     """
-    values = {"state": SummaryState.FAILED, "text": None, "error_reason": reason}
+    values = {"state": StoredSummaryState.FAILED, "text": None, "error_reason": reason}
     return await _write(session, name, new, {**values, "retry_time": retry_time})
 
 
@@ -155,11 +155,11 @@ async def _write(
     failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
     columns = {**_columns(new), **values}
     columns["boundary_seq"] = await _last_seq(session, name)
-    if values["state"] == SummaryState.FAILED:
+    if values["state"] == StoredSummaryState.FAILED:
         columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
     if failed is None:
         return await _insert(session, name, new, columns)
-    if values["state"] != SummaryState.FAILED:
+    if values["state"] != StoredSummaryState.FAILED:
         # It counts as made now: of overlapping summaries, the one with the greatest id is in force.
         columns |= {"summary_id": str(new_id(new.now)), "create_time": new.now}
     columns["usage"] = _added(failed.usage, new.usage)

@@ -97,6 +97,8 @@ class ReembeddingService:
         removed, after = 0, ""
         while (batch := await self._remove_batch(name_of(engine), after)) is not None:
             removed, after = removed + len(batch), batch[-1]
+        if removed:
+            log.info("sweep.removed", what="vectors", rows=removed)
         becomes = next_transaction if was == 0 else was
         async with db.transaction() as session:
             is_done = have_ended and not removed
