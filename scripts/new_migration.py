@@ -17,7 +17,8 @@ def main(title: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         with EmbeddedPostgres(Settings(data_dir=Path(folder))) as postgres:
-            migrate.upgrade(postgres.url)
+            # By name, since the newest revision is checked against the tables, which are ahead.
+            migrate.upgrade(postgres.url, revision="heads")
             migrate.make_revision(postgres.url, title)
 
 

@@ -73,7 +73,7 @@ def test_other_columns_are_not_on_the_wire(role: ColumnRole) -> None:
 )
 def test_a_column_that_the_record_lacks_is_named(role: ColumnRole) -> None:
     declared = columns.read_fields(with_probe(MemoryRow, role))
-    with pytest.raises(AssertionError, match=r"StoredMemory must have .*missing: \['unlisted'\]"):
+    with pytest.raises(AssertionError, match=r"MemoryRecord must have .*missing: \['unlisted'\]"):
         check_equal("MemoryRecord", MemoryRecord._fields, declared)
 
 
