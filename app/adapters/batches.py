@@ -16,7 +16,7 @@ def batched(remove: RemoveBatch) -> Callable[[Resources], Awaitable[int]]:
 
 async def in_batches(resources: Resources, remove: RemoveBatch) -> int:
     """Call a removal until nothing is left, one transaction a batch; return the rows removed."""
-    limit = resources.settings.sweep_batch_rows
+    limit = resources.settings.tuning.sweep_batch_rows
     total = 0
     while True:
         async with resources.db.transaction() as session:

@@ -11,7 +11,7 @@ from pydantic_settings import SettingsError
 from app.adapters.logs import configure_logs
 from app.settings.environment import PREFIX, environment, misspelt, unknown
 from app.settings.setting_types import is_of_a_link
-from app.settings.settings import Settings
+from app.settings.settings import CONSTANTS, Settings
 
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
@@ -30,7 +30,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     A variable with nearly the name of a setting ends the command: it was meant as that setting.
     """
     names = list(Settings.model_fields)
-    if wrong := misspelt(environment(), names):
+    if wrong := misspelt(environment(), [*names, *CONSTANTS]):
         sentences = (
             f"{name}: there is no such setting; the nearest is {near}."
             for name, near in wrong.items()
@@ -58,8 +58,13 @@ def _warn(names: list[str]) -> None:
     """Log the variables that are not read."""
     # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
-    if unread := unknown(environment(), names):
-        log.warning("settings.unknown", names=unread)
+    constants = {f"{PREFIX}{name.upper()}": name for name in CONSTANTS}
+    unread = unknown(environment(), names)
+    for name in constants.keys() & set(unread):
+        meaning = f"a constant now; MEMORY_BANK_TUNING changes {constants[name]!r} if it must be"
+        log.warning("setting.retired", name=name, why=meaning)
+    if others := [name for name in unread if name not in constants]:
+        log.warning("settings.unknown", names=others)
     for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):
         if is_of_a_link(port := environment().get(name, "")):
             meaning = "set by the container platform for a service of this name, and not read"

@@ -80,7 +80,7 @@ def migrate_database(
     try:
         made = migrate.upgrade(
             settings.database_url.get_secret_value(),
-            settings.database_connect_timeout_seconds,
+            settings.tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
         )
     except SchemaError as error:

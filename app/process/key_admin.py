@@ -102,7 +102,9 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
     """
     if settings.database_url is not None:
         url = settings.database_url.get_secret_value()
-        await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
+        await asyncio.to_thread(
+            migrate.check, url, settings.tuning.database_connect_timeout_seconds
+        )
         yield plain_url(url)
         return
     running = await asyncio.to_thread(find_running, settings.data_dir)

@@ -103,7 +103,7 @@ def create_app(resources: Resources) -> FastAPI:
 
 def _middleware(settings: Settings) -> list[Middleware]:
     """Return the middleware of every request, the outermost first."""
-    pace = BodyPace(settings.body_seconds, settings.body_min_bytes_per_second)
+    pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
     return [
         Middleware(RequestLog),
         Middleware(Hosts, settings.allowed_hosts),

@@ -111,7 +111,7 @@ async def _run(resources: Resources, runner: Runner, name: OperationName) -> Non
         async with resources.db.snapshot() as session:
             row = await operations.get(session, name, resources.clock.now())
         if not Operation.from_row(row).done:
-            await asyncio.sleep(resources.settings.embedding_retry_seconds)
+            await asyncio.sleep(resources.settings.tuning.embedding_retry_seconds)
 
 
 def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str], None]) -> None:

@@ -149,7 +149,7 @@ async def _checked(settings: Settings) -> str:
     """
     assert settings.database_url is not None
     url = settings.database_url.get_secret_value()
-    await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
+    await asyncio.to_thread(migrate.check, url, settings.tuning.database_connect_timeout_seconds)
     if not settings.database_behind_pooler:
         await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
     if settings.listen_url is not None:
@@ -292,11 +292,11 @@ def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn
 
 def _bounds(settings: Settings) -> Bounds:
     return Bounds(
-        idle_seconds=settings.idle_seconds,
-        header_seconds=settings.header_seconds,
-        body_seconds=settings.body_seconds,
-        send_seconds=settings.send_seconds,
-        max_header_bytes=settings.max_header_bytes,
+        idle_seconds=settings.tuning.idle_seconds,
+        header_seconds=settings.tuning.header_seconds,
+        body_seconds=settings.tuning.body_seconds,
+        send_seconds=settings.tuning.send_seconds,
+        max_header_bytes=settings.tuning.max_header_bytes,
         max_connections=settings.max_connections,
         reserved_connections=settings.reserved_connections,
     )

@@ -80,42 +80,6 @@ class ConnectionSettings(BaseModel):
         description="Connections of these that serve `/healthz`, `/readyz`, `/metrics` and keys"
         " with `keys.manage` only, while all others are taken.",
     )
-    max_header_bytes: int = Field(
-        64 * 1024, ge=1_024, description="Longest request line and headers of a request."
-    )
-    idle_seconds: float = Field(
-        75, gt=0, description="How long a connection stays open between two requests."
-    )
-    header_seconds: float = Field(
-        15, gt=0, description="How long a client may take for the headers of a request."
-    )
-    body_seconds: float = Field(
-        60, gt=0, description="How long a client may take for the body of a request."
-    )
-    body_min_bytes_per_second: int = Field(
-        256,
-        ge=0,
-        description="Pace below which a body is refused, measured over five seconds; 0: none.",
-    )
-    max_body_requests_per_key: int = Field(
-        64,
-        ge=1,
-        description="Bodies that one key may keep open for a second or longer, per process; without"
-        " a key, one address.",
-    )
-    max_body_requests: int = Field(512, ge=1, description="The same for all keys together.")
-    max_body_bytes_per_key: int = Field(
-        64 * 1024 * 1024,
-        ge=1,
-        description="Bytes of bodies longer than 64 KiB that are kept for one key at once, from"
-        " before they come until they are read as what they mean. One body is always taken.",
-    )
-    max_body_bytes_held: int = Field(
-        256 * 1024 * 1024, ge=1, description="The same for all keys together."
-    )
-    send_seconds: float = Field(
-        30, gt=0, description="How long a client may take nothing of its answer."
-    )
 
     @model_validator(mode="after")
     def _check_connections(self) -> Self:

@@ -97,18 +97,6 @@ class EmbeddingSettings(BaseModel):
     embedding_previous_text_prefix: str = Field(
         "", description="Its `embedder_text_prefix`, where it had one."
     )
-    embedding_query_seconds: float = Field(
-        10,
-        gt=0,
-        description="How long a search, and the write of one memory, wait for an embedding: then"
-        " the search goes by words, and the memory is embedded later.",
-    )
-    embedding_retry_seconds: float = Field(
-        5, gt=0, description="Pause between attempts at memories that wait for their vectors."
-    )
-    reembed_batch_rows: int = Field(
-        64, ge=1, le=1_000, description="Memories that a re-embedding takes at a time."
-    )
     reembed_pause_seconds: float = Field(
         0.1, ge=0, description="Its pause after each, so that others get at the model, too."
     )

@@ -57,23 +57,11 @@ class ModelSettings(BaseModel):
     model_timeout_seconds: float = Field(
         60, gt=0, description="Longest wait for one answer, retries and repair included."
     )
-    model_max_attempts: int = Field(
-        4, ge=1, description="Requests for one answer after 429, 5xx and lost connections."
-    )
     model_concurrency: int = Field(8, ge=1, description="Requests at once to one provider.")
     model_max_input_tokens: int = Field(
         32_000, ge=1_000, description="Longest prompt; longer conversations go in pieces."
     )
     model_max_output_tokens: int = Field(8_192, ge=256, description="Longest answer of a model.")
-    model_max_reply_bytes: int = Field(
-        2 * 1024 * 1024, ge=1, description="Longest HTTP reply of a provider that is read."
-    )
-    model_breaker_failures: int = Field(
-        5, ge=1, description="Failures in a row after which a provider is spared for a while."
-    )
-    model_breaker_seconds: float = Field(
-        30, gt=0, description="How long a failing provider is spared."
-    )
     model_prices: dict[str, ModelPrice] = Field(
         default_factory=dict,
         description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'

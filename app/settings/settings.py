@@ -4,14 +4,20 @@ The only reader of the environment. Names carry their unit; the settings page is
 module.
 """
 
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, Self
 
-from pydantic import Field, IPvAnyNetwork, SecretStr
+from pydantic import Field, IPvAnyNetwork, SecretStr, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from typing_extensions import override
 
 from app.kernel.ranking import Ranking
+from app.kernel.tuning import Tuning
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
@@ -30,6 +36,8 @@ __all__ = [
 ]
 
 _DAY_SECONDS = 86_400
+CONSTANTS = frozenset(constant.name for constant in fields(Tuning))
+"""The names of `Tuning`. Many were settings before."""
 
 
 class LogFormat(StrEnum):
@@ -100,15 +108,6 @@ class Settings(
         ge=1,
         description="Connections held open per process; the hot statements have up to ten more.",
     )
-    database_pool_overflow: int = Field(
-        0, ge=0, description="Further connections under load, opened and closed each time."
-    )
-    database_pool_timeout_seconds: float = Field(
-        10, gt=0, description="How long a request waits for a connection before 503."
-    )
-    database_connect_timeout_seconds: int = Field(
-        5, ge=1, description="How long opening a connection may take."
-    )
     database_statement_timeout_seconds: float = Field(
         30, gt=0, description="Longest run of one statement."
     )
@@ -118,9 +117,6 @@ class Settings(
     )
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
-    )
-    postgres_start_seconds: float = Field(
-        60, gt=0, description="How long the embedded Postgres may take to start."
     )
 
     # Retrieval, and counts of tokens
@@ -136,76 +132,25 @@ class Settings(
     )
 
     # Generation
-    generation_neighbours: int = Field(
-        20, ge=1, description="Memories of the scope that a new fact is compared with."
-    )
     generation_max_deletes: int = Field(
         5, ge=0, description="Memories that one generation may delete."
     )
     generation_max_forgets: int = Field(
         20, ge=0, description="Memories that one generation may delete because a user asked for it."
     )
-    generation_max_candidates: int = Field(
-        200,
-        ge=1,
-        description="Facts that one generation compares and writes; its operation counts the rest.",
-    )
-
-    generation_max_pieces: int = Field(
-        10, ge=1, description="Pieces of a long conversation that one generation reads."
-    )
-    preview_retention_seconds: float = Field(
-        3_600, gt=0, description="How long the answer of a `validateOnly` generation is kept."
-    )
 
     # Sessions and ingestion
     session_ttl_seconds: float = Field(
         365 * _DAY_SECONDS, gt=0, description="Life of a session when nothing else sets it."
     )
-    ingestion_max_pending_seconds: float = Field(
-        _DAY_SECONDS, gt=0, description="Longest time that an ingested event waits for its rule."
-    )
-    ingestion_event_id_seconds: float = Field(
-        90 * _DAY_SECONDS, gt=0, description="How long the id of an ingested event is known."
-    )
-    ingestion_retry_seconds: float = Field(
-        900, gt=0, description="First pause of a stream whose generation failed; doubles."
-    )
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
-    max_page_size: int = Field(
-        1_000,
-        ge=1,
-        le=1_000,
-        description="Rows of a page, of what a list or a retrieval answers; a larger page size is"
-        " coerced. Of sessions, events and retrieved memories never more than 100.",
-    )
-    max_scope_pairs: int = Field(5, ge=1, le=5, description="Pairs of a scope that is written to.")
-    max_scope_value_chars: int = Field(
-        1_024, ge=1, le=1_024, description="Longest value of a scope that is written to."
-    )
-    max_metadata_entries: int = Field(50, ge=0, le=50, description="Keys of a memory's metadata.")
-    max_metadata_value_chars: int = Field(
-        4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
-    )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
         description="Longest state, as JSON, that the sessions of a user share (`user:` keys), and"
         " that all sessions of an engine do (`app:` keys).",
-    )
-    max_session_policies: int = Field(
-        20,
-        ge=0,
-        description="Policies, besides its own, by which one session has summaries at once: those"
-        " that requests for contexts bring.",
-    )
-    max_stream_pending_events: int = Field(
-        100_000, ge=1, description="Ingested events that wait in one stream."
-    )
-    max_stream_pending_bytes: int = Field(
-        64 * 1024 * 1024, ge=1, description="What the events say that wait in one stream."
     )
     engine_max_memories: int | None = Field(
         10_000_000, ge=0, description="Memories of one engine; `none`: no bound."
@@ -239,22 +184,10 @@ class Settings(
     engine_rate_units_per_second: int = Field(
         20_000, ge=0, description="The same for the requests on one engine; 0: no bound."
     )
-    rate_burst_seconds: float = Field(
-        10, gt=0, le=3_600, description="How long of their rate a key and an engine can save up."
-    )
-    rate_block_seconds: float = Field(
-        0.1,
-        gt=0,
-        le=1,
-        description="How long of a rate one process takes at a time, unshared with the others.",
-    )
     max_costly_requests_per_key: int = Field(
         512, ge=1, description="Searches, generations and waits of one key at once, per process."
     )
     max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
-    filter_regex_max_chars: int = Field(
-        256, ge=1, description="Longest regular expression in a filter."
-    )
     filter_timeout_seconds: float = Field(
         2, gt=0, description="Longest run of a statement that holds a user's regular expression."
     )
@@ -275,19 +208,8 @@ class Settings(
 
     # Worker
     worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
-    worker_poll_seconds: float = Field(
-        0.25, gt=0, description="Pause between looks for work when nothing wakes the worker."
-    )
     worker_lease_seconds: float = Field(
         30, gt=0, description="Lease on an operation; renewed at a third of its length."
-    )
-    worker_max_attempts: int = Field(10, ge=1, description="Attempts before an operation fails.")
-    worker_retry_base_seconds: float = Field(
-        1, gt=0, description="First retry delay; doubles, with jitter."
-    )
-    worker_retry_max_seconds: float = Field(300, gt=0, description="Longest retry delay.")
-    summary_retry_max_seconds: float = Field(
-        3_600, gt=0, description="Longest pause before a summary that failed is tried again."
     )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="How long running work may take to stop."
@@ -301,28 +223,38 @@ class Settings(
     sweep_interval_seconds: float = Field(
         60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )
-    sweep_batch_rows: int = Field(500, ge=1, description="Rows that a sweep removes at a time.")
     clock_skew_max_seconds: float = Field(
         30,
         gt=0,
         description="How far the clock of a process may be from the database's; beyond, `/readyz`"
         " tells it, and its sweeps rest.",
     )
-    scope_index_memories: int = Field(
-        20_000,
-        ge=1,
-        description="Memories of one scope from which it gets an index of its own for searches by"
-        " meaning, which are then approximate.",
+
+    tuning: Tuning = Field(
+        Tuning(),
+        description="JSON object: constants of this release to other values, by the names of"
+        " `app/kernel/tuning.py`, which may change in any release.",
     )
-    max_scope_indexes: int = Field(
-        50, ge=0, description="Such indexes, over all engines; 0: none, every search is exact."
-    )
-    scope_index_interval_seconds: float = Field(
-        600, gt=0, description="Interval of the look for scopes that need one, or no longer do."
-    )
-    operation_wait_max_seconds: float = Field(
-        60, gt=0, description="Longest wait of `:wait` before it answers the running operation."
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_constants(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Accept constants beside settings from code, which need not tell them apart."""
+        tuning = given.get("tuning") or {}
+        known = asdict(tuning) if isinstance(tuning, Tuning) else tuning
+        if isinstance(known, dict) and (unknown := known.keys() - CONSTANTS):
+            message = "MEMORY_BANK_TUNING: {names} must be constants of this release."
+            raise PydanticCustomError("constants", message, {"names": ", ".join(sorted(unknown))})
+        constants = {name: given[name] for name in CONSTANTS & given.keys()}
+        return {**given, "tuning": {**known, **constants}} if constants else given
+
+    @override
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values of settings or constants, which are not checked."""
+        values = dict(update or {})
+        if constants := {name: values.pop(name) for name in CONSTANTS & values.keys()}:
+            values["tuning"] = replace(self.tuning, **constants)
+        return super().model_copy(update=values, deep=deep)
 
     @property
     def recovery_window(self) -> timedelta:

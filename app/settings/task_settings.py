@@ -37,9 +37,6 @@ class TaskSettings(BaseModel):
         ge=0,
         description="Tokens up to which an output stays in the prompt under `offPrompt: auto`.",
     )
-    task_max_passthrough_bytes: int = Field(
-        4_096, ge=1, description="Longest `info` or `error` output, which is never stored."
-    )
     task_chunk_tokens: int = Field(
         400, ge=50, le=8_000, description="Longest piece of a text that readers are given."
     )
@@ -48,12 +45,6 @@ class TaskSettings(BaseModel):
     )
     task_max_inline_bytes: int = Field(
         _MIB, ge=1, description="What the artifacts of one JSON request may hold."
-    )
-    task_index_at_once_bytes: int = Field(
-        _MIB,
-        ge=0,
-        le=8 * _MIB,
-        description="Longest text that is cut into pieces before the upload's answer.",
     )
     task_max_artifact_bytes: int = Field(64 * _MIB, ge=1, description="Longest artifact.")
     task_max_namespace_bytes: int = Field(
@@ -73,15 +64,6 @@ class TaskSettings(BaseModel):
     task_ttl_seconds: float = Field(
         86_400, gt=0, description="Life of an artifact when nothing else sets it."
     )
-    task_upload_seconds: float = Field(
-        3_600, gt=0, description="After how long an upload that did not end is swept."
-    )
-    task_sweep_grace_seconds: float = Field(
-        2,
-        ge=0,
-        description="How long ago something of task memory has expired when a sweep frees it;"
-        " longer than the clocks of processes differ.",
-    )
     task_export_sinks: dict[str, Path] = Field(
         default_factory=dict,
         description='JSON object: names of places to export to, to their folders, such as `{"out":'
@@ -91,10 +73,6 @@ class TaskSettings(BaseModel):
         default_factory=dict,
         description="JSON object: names of reader models to `{model, locality, base_url, key,"
         " max_input_tokens}`, `locality` being `local` or `remote`.",
-    )
-
-    task_max_summary_calls: int = Field(
-        200, ge=1, description="Calls of a reader's model that one summary may take."
     )
 
     @model_validator(mode="after")

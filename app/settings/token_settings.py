@@ -33,23 +33,11 @@ class TokenSettings(BaseModel):
     jwt_jwks: str | None = Field(
         None, description="File or `https://` address of the JWK set with the issuer's keys."
     )
-    jwt_jwks_max_age_seconds: float = Field(
-        300,
-        ge=1,
-        description="How long keys from an address are current; while it fails, an hour more.",
-    )
-    jwt_key_timeout_seconds: float = Field(
-        5, gt=0, description="Longest wait for the keys of the issuer."
-    )
     jwt_algorithms: list[TokenAlgorithm] = Field(
         ["RS256", "PS256", "ES256", "EdDSA"],
         min_length=1,
         description="JSON array: how tokens may be signed; RS, PS and ES also with 384 and 512.",
     )
-    jwt_leeway_seconds: float = Field(
-        10, ge=0, le=300, description="How far the clock of the issuer may be off."
-    )
-    jwt_max_token_bytes: int = Field(8_192, ge=256, description="Longest token.")
     jwt_roles_claim: str = Field(
         "roles",
         description="Claim with roles: an array, or a text with spaces; dots lead into objects.",

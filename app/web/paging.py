@@ -22,7 +22,7 @@ async def _page(
         str | None, Query(alias="pageToken", description="`nextPageToken` of the previous page.")
     ] = None,
 ) -> PageRequest:
-    size = clamp_page_size(page_size, maximum=resources.settings.max_page_size)
+    size = clamp_page_size(page_size, maximum=resources.settings.tuning.max_page_size)
     return PageRequest(size, page_token)
 
 

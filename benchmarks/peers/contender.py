@@ -152,8 +152,7 @@ def _server(
         "MEMORY_BANK_EMBEDDER": EmbedderChoice.HASH.value,
         "MEMORY_BANK_PORT": "0",
         # Connections wait while others are loaded and measured.
-        "MEMORY_BANK_HEADER_SECONDS": "3600",
-        "MEMORY_BANK_IDLE_SECONDS": "3600",
+        "MEMORY_BANK_TUNING": '{"header_seconds": 3600, "idle_seconds": 3600}',
         **setting,
     }
     command = [sys.executable, "-m", "benchmarks.peers.served"]

@@ -11,6 +11,7 @@ import pytest
 from tests.support.bank import Json, ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.model_server import ModelServer, model_server
+from tests.support.variables import with_constants
 
 _FACTS = ["I like tea.", "I live in Rome.", "I play chess."]
 _ENGINE = "projects/default/locations/local/reasoningEngines/1"
@@ -40,7 +41,8 @@ def _reembed(
         "MODEL_MAX_ATTEMPTS": "1",
         "LOG_LEVEL": "ERROR",
     }
-    given = [f"MEMORY_BANK_{key}={value}" for key, value in variables.items()]
+    named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
+    given = [f"{key}={value}" for key, value in with_constants(named).items()]
     command = ["env", *given, sys.executable, "-m", "app.process.cli", "reembed", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == status, done.stderr

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+from tests.support.variables import with_constants
+
 _SECONDS = 120
 
 
@@ -12,7 +14,7 @@ def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[st
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
     return subprocess.run(
         [sys.executable, "-m", "app.process.cli", *arguments],
-        env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **given},
+        env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **with_constants(given)},
         capture_output=True,
         text=True,
         check=False,

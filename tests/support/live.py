@@ -13,6 +13,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.variables import with_constants
+
 KEY = "live-server-admin-key"
 _START_SECONDS = 60
 
@@ -46,7 +48,7 @@ def start(
     port = port or free_port()
     command = [sys.executable, *program, "serve"]
     command += ["--port", str(port), "--data-dir", str(data_dir)]
-    variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **environment}
+    variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **with_constants(environment)}
     with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:
         process = subprocess.Popen(command, env=variables, stdout=output, stderr=errors)
     server = LiveServer(port, process)

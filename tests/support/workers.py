@@ -11,6 +11,7 @@ from typing import IO
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import Settings
+from tests.support.variables import with_constants
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def worker(
     variables = {f"MEMORY_BANK_{name.upper()}": str(value) for name, value in given.items()}
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
-        env={**os.environ, **variables},
+        env={**os.environ, **with_constants(variables)},
         stdout=output,
         stderr=output,
     )

@@ -99,7 +99,7 @@ async def test_the_delay_does_not_grow_where_the_database_was_away(
     operation = await enqueue(database, clock)
     work = Failing(Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE), times=3)
     runner = runner_of(database, clock, settings, work)
-    base = timedelta(seconds=settings.worker_retry_base_seconds)
+    base = timedelta(seconds=settings.tuning.worker_retry_base_seconds)
     for _ in range(3):
         assert await runner.run_pending() == 1
         assert (await stored(database, operation)).due_time - clock.now() <= base

@@ -37,7 +37,7 @@ async def define(url: str, settings: Settings, *statements: Definition) -> None:
             direct,
             autocommit=True,
             application_name="open-memory-bank-indexes",
-            connect_timeout=settings.database_connect_timeout_seconds,
+            connect_timeout=settings.tuning.database_connect_timeout_seconds,
             **options,
         ) as connection:
             for statement in statements:

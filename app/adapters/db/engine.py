@@ -18,7 +18,7 @@ _DIALECT = "postgresql+psycopg://"
 def connect_arguments(settings: Settings) -> dict[str, Any]:
     """Return the driver's arguments for a connection of the service, except its address."""
     arguments: dict[str, Any] = {
-        "connect_timeout": settings.database_connect_timeout_seconds,
+        "connect_timeout": settings.tuning.database_connect_timeout_seconds,
         "application_name": "open-memory-bank",
     }
     if settings.database_behind_pooler:
@@ -44,8 +44,8 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         _DIALECT,
         async_creator=connect,
         pool_size=settings.database_pool_size,
-        max_overflow=settings.database_pool_overflow,
-        pool_timeout=settings.database_pool_timeout_seconds,
+        max_overflow=settings.tuning.database_pool_overflow,
+        pool_timeout=settings.tuning.database_pool_timeout_seconds,
         # A restarted server leaves dead connections in the pool; the first request after it
         # must not pay for them.
         pool_pre_ping=True,

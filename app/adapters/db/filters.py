@@ -121,5 +121,7 @@ def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
     Raises:
         InvalidArgument: the text is no filter over these fields; the error has the column.
     """
-    clause = to_clause(parse_filter(text), fields, regex_max_chars=settings.filter_regex_max_chars)
+    clause = to_clause(
+        parse_filter(text), fields, regex_max_chars=settings.tuning.filter_regex_max_chars
+    )
     return replace(clause, seconds=settings.filter_timeout_seconds) if clause.uses_regex else clause

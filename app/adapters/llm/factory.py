@@ -148,7 +148,7 @@ def open_models(settings: Settings) -> TextModels:
     }
     if not default and not aliases:
         return TextModels()
-    client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
+    client = open_client(settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
     opener = _Opener(settings, default or None, client)
     return TextModels(
         default=opener.open(default) if default else None,
@@ -213,7 +213,7 @@ def open_readers(settings: Settings) -> Readers:
     """
     if not settings.task_readers:
         return Readers()
-    limits = (settings.model_timeout_seconds, settings.model_max_reply_bytes)
+    limits = (settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
     near, far = open_client(*limits, is_direct=True), open_client(*limits)
 
     async def close() -> None:

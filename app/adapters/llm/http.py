@@ -14,7 +14,7 @@ import httpx2
 from typing_extensions import override
 
 _CONNECT_SECONDS = 5.0
-_TOO_LONG = "The model's reply is longer than MEMORY_BANK_MODEL_MAX_REPLY_BYTES."
+_TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
 

@@ -90,10 +90,12 @@ class Provider:
     """
 
     def __init__(self, settings: Settings, patience_seconds: float = inf) -> None:
-        self._max_attempts = settings.model_max_attempts
+        self._max_attempts = settings.tuning.model_max_attempts
         self._fair_seconds = settings.model_timeout_seconds * _FAIR_SHARE
         self._patience_seconds = patience_seconds
-        self._breaker = Breaker(settings.model_breaker_failures, settings.model_breaker_seconds)
+        self._breaker = Breaker(
+            settings.tuning.model_breaker_failures, settings.tuning.model_breaker_seconds
+        )
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
     async def call(

@@ -87,7 +87,7 @@ class EmbeddedPostgres:
             self._home = open_home(
                 self._settings.data_dir, user=self._settings.postgres_user, copies=self._copies
             )
-            self._supervisor = Supervisor(self._home, self._settings.postgres_start_seconds)
+            self._supervisor = Supervisor(self._home, self._settings.tuning.postgres_start_seconds)
             return self._supervisor
 
     def __enter__(self) -> Self:

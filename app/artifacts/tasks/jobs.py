@@ -208,7 +208,7 @@ class _Embedding:
         try:
             return await EngineEmbedding.of(self.resources).embedded(model_id, texts)
         except AWAY as error:
-            pause = self.resources.settings.embedding_retry_seconds
+            pause = self.resources.settings.tuning.embedding_retry_seconds
             later = timedelta(seconds=max(pause, error.retry_after_seconds or 0))
             raise Postponed(self.job.clock.now() + later) from error
 
@@ -243,7 +243,9 @@ class _Embedding:
 async def remove_expired(resources: Resources) -> int:
     """Free the artifacts that can no longer be read; return how many rows that were."""
     settings = resources.settings
-    return await sweeps.remove_expired(resources.db, _grace(settings), settings.sweep_batch_rows)
+    return await sweeps.remove_expired(
+        resources.db, _grace(settings), settings.tuning.sweep_batch_rows
+    )
 
 
 async def remove_expired_namespaces(resources: Resources) -> int:
@@ -258,4 +260,4 @@ async def _remove_namespaces(grace: timedelta, session: Session, limit: int) -> 
 
 def _grace(settings: Settings) -> timedelta:
     """Return how long ago task memory has expired that no request can be about to revive."""
-    return timedelta(seconds=settings.task_sweep_grace_seconds)
+    return timedelta(seconds=settings.tuning.task_sweep_grace_seconds)

@@ -22,7 +22,9 @@ async def generate(job: Job, resources: Resources) -> None:
     request = await asyncio.to_thread(QueuedGeneration.model_validate, job.claim.request)
     if request.validate_only:
         # The preview holds texts that are stored nowhere else, so it is deleted sooner.
-        job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
+        job = replace(
+            job, keep=timedelta(seconds=resources.settings.tuning.preview_retention_seconds)
+        )
     task = GenerationTask(
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,

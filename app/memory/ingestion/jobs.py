@@ -163,16 +163,16 @@ class _Ingestion:
         """
         settings = self.resources.settings
         if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
-            pause = timedelta(seconds=settings.ingestion_retry_seconds)
+            pause = timedelta(seconds=settings.tuning.ingestion_retry_seconds)
             raise Postponed(self.job.clock.now() + pause)
 
     async def _set_aside(self, batch: EventBatch) -> None:
         """Set aside the events of a generation that failed for good, to be tried in halves."""
         now, settings = self.job.clock.now(), self.resources.settings
-        pause = timedelta(seconds=settings.ingestion_retry_seconds)
+        pause = timedelta(seconds=settings.tuning.ingestion_retry_seconds)
         if len(batch.waiting) == 1:
             # This event is the cause. It waits as long again as it has waited, so ever longer.
-            longest = timedelta(seconds=settings.ingestion_max_pending_seconds)
+            longest = timedelta(seconds=settings.tuning.ingestion_max_pending_seconds)
             pause = max(pause, min(now - batch.waiting[0].arrival_time, longest))
         seqs = [event.seq for event in batch.waiting]
         async with self.job.db.transaction() as session:

@@ -16,7 +16,7 @@ FEATURE = Feature(
     ticks=(
         Tick(
             "reembedding.backlog",
-            lambda settings: settings.embedding_retry_seconds,
+            lambda settings: settings.tuning.embedding_retry_seconds,
             lambda resources: partial(jobs.embed_once, resources),
         ),
     ),

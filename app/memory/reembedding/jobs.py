@@ -140,7 +140,7 @@ class _Reembedding:
 
     async def _fill(self, span: MemorySpan) -> None:
         """Embed the memories of a span that lack a vector, one batch at a time."""
-        limit = self.resources.settings.reembed_batch_rows
+        limit = self.resources.settings.tuning.reembed_batch_rows
         while True:
             async with self.job.db.snapshot() as session:
                 page = await self._lacking(session, span, limit)
@@ -246,7 +246,7 @@ class _Reembedding:
     @property
     def _most_waiting(self) -> int:
         """Limit of recently written memories that may wait for their vectors."""
-        return self.resources.settings.sweep_batch_rows
+        return self.resources.settings.tuning.sweep_batch_rows
 
     def _now(self) -> datetime:
         return self.job.clock.now()
@@ -260,7 +260,7 @@ class _Reembedding:
 
     @property
     def _pause(self) -> timedelta:
-        return timedelta(seconds=self.resources.settings.embedding_retry_seconds)
+        return timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
 
 
 def _begun(engine: EngineRow, model: str) -> dict[str, Any]:

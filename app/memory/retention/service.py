@@ -126,7 +126,7 @@ class RetentionService:
         One statement selects the ids and another one locks them. So the time limit of a filter
         does not include the wait for locks.
         """
-        limit = self.memories.settings.sweep_batch_rows
+        limit = self.memories.settings.tuning.sweep_batch_rows
         last = ""
         while True:
             async with limited(session, wanted.seconds):

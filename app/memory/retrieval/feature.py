@@ -10,7 +10,7 @@ FEATURE = Feature(
     ticks=(
         Tick(
             INDEX,
-            lambda settings: settings.scope_index_interval_seconds,
+            lambda settings: settings.tuning.scope_index_interval_seconds,
             lambda resources: IndexSweep(resources).run_due,
         ),
     ),

@@ -35,7 +35,7 @@ class IndexSweep:
 
     async def run_due(self) -> None:
         """Sweep, unless another process has this tick; failures are logged."""
-        interval = timedelta(seconds=self.resources.settings.scope_index_interval_seconds)
+        interval = timedelta(seconds=self.resources.settings.tuning.scope_index_interval_seconds)
         try:
             async with self.resources.db.transaction() as session:
                 is_mine = await take_tick(session, INDEX, interval)
@@ -63,13 +63,13 @@ class IndexSweep:
 
     async def _register(self) -> None:
         settings = self.resources.settings
-        memories = settings.scope_index_memories
+        memories = settings.tuning.scope_index_memories
         async with self.resources.db.transaction() as session:
             if not await indexes.can_be_used(session):
                 return
             known = await indexes.list_known(session)
-            likely = await indexes.list_likely(session, memories, settings.max_scope_indexes)
-            left = settings.max_scope_indexes - len(known)
+            likely = await indexes.list_likely(session, memories, settings.tuning.max_scope_indexes)
+            left = settings.tuning.max_scope_indexes - len(known)
             for key in likely:
                 if left <= 0:
                     return
@@ -81,8 +81,8 @@ class IndexSweep:
         async with self.resources.db.transaction() as session:
             vectors = await indexes.count(session, key)
             await indexes.recount(session, key, vectors)
-        least = max(1, settings.scope_index_memories // _SHRUNK)
-        return vectors < least or settings.max_scope_indexes == 0
+        least = max(1, settings.tuning.scope_index_memories // _SHRUNK)
+        return vectors < least or settings.tuning.max_scope_indexes == 0
 
     async def _make(self, key: IndexKey, dimensions: int) -> None:
         async with self._claimed(key) as is_mine:

@@ -106,7 +106,7 @@ class _Undo:
         self, session: Session, now: datetime, *, for_update: bool
     ) -> AsyncIterator[list[UndoTarget]]:
         operation = (self.engine.engine, self.request.operation)
-        limit, last = self.service.settings.sweep_batch_rows, ""
+        limit, last = self.service.settings.tuning.sweep_batch_rows, ""
         while True:
             page = (limit, last)
             targets = await repository.list_targets(
@@ -125,7 +125,7 @@ class _Undo:
         source = await repository.find_operation(session, engine_id, self.request.operation, now)
         named = _changed_ids(source.response) if source is not None and source.response else []
         lost = [memory_id for memory_id in named if memory_id not in seen]
-        limit, is_known = self.service.settings.sweep_batch_rows, memories.is_known(now)
+        limit, is_known = self.service.settings.tuning.sweep_batch_rows, memories.is_known(now)
         for at in range(0, len(lost), limit):
             batch = lost[at : at + limit]
             rows = await repository.list_memories(session, engine_id, batch, is_known)

@@ -22,7 +22,7 @@ async def delete_engine(job: Job, resources: Resources) -> None:
     the job fails for good, the sweep continues.
     """
     service = UpkeepService.of(resources)
-    engine_id, limit = job.claim.owned.engine_id, resources.settings.sweep_batch_rows
+    engine_id, limit = job.claim.owned.engine_id, resources.settings.tuning.sweep_batch_rows
     while True:
         async with job.db.transaction() as session:
             if await service.remove_engine_batch(session, engine_id, limit):

@@ -189,7 +189,7 @@ async def test_events_of_a_full_engine_wait_until_there_is_room(
     waiting = await read(client, operation)
     assert not waiting["done"]
     assert "error" not in waiting
-    pause = resources.settings.ingestion_retry_seconds
+    pause = resources.settings.tuning.ingestion_retry_seconds
     assert waiting["metadata"]["postponedUntil"] == _in(clock, pause)
     # More is not taken, also not by a flush.
     body = {"scope": USER, "forceFlush": True}

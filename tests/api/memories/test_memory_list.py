@@ -187,7 +187,7 @@ async def test_page_size_has_a_default_and_is_coerced(client: httpx.AsyncClient)
 async def test_a_long_regular_expression_is_refused(
     client: httpx.AsyncClient, settings: Settings
 ) -> None:
-    longest = "x" * settings.filter_regex_max_chars
+    longest = "x" * settings.tuning.filter_regex_max_chars
     assert await listed(client, filter=f'fact=~"{longest}"') == []
     answer = await client.get("/memories", params={"filter": f'fact=~"{longest}x"'})
     assert field_of(answer) == "filter"

@@ -94,7 +94,9 @@ class HttpEmbedder(ManagedEmbedder):
         self._url = server.base_url.rstrip("/") + "/embeddings"
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
-        self._client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
+        self._client = open_client(
+            settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes
+        )
         if server.key is not None:
             key = server.key.get_secret_value()
             self._client.headers["Authorization"] = f"Bearer {key}"

@@ -187,7 +187,7 @@ class ReaderService:
         if opened.reader is None:
             return await summaries.by_sentences(self._parts, opened, wanted)
         asking = self._asking(asked, opened, opened.reader, meter)
-        calls = Calls(asking, self.resources.settings.task_max_summary_calls)
+        calls = Calls(asking, self.resources.settings.tuning.task_max_summary_calls)
         return await summaries.by_model(calls, wanted)
 
     def _asking(

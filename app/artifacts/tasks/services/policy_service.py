@@ -30,7 +30,7 @@ class PolicyService:
 
     async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
         """Return a page of a memory's policies, ordered by tool name."""
-        limit = clamp_page_size(page.size, maximum=self.tasks.settings.max_page_size)
+        limit = clamp_page_size(page.size, maximum=self.tasks.settings.tuning.max_page_size)
         query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
         async with self.tasks.db.snapshot() as session:

@@ -89,7 +89,7 @@ def _prepare(
     )
     if not is_readable(media_type, looks_like):
         return prepared
-    if size > settings.task_index_at_once_bytes:
+    if size > settings.tuning.task_index_at_once_bytes:
         return replace(prepared, is_indexed_later=True)
     pieces = list(chunks(extracted([data], media_type, looks_like), cutting_of(settings)))
     return replace(

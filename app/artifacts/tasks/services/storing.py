@@ -173,7 +173,7 @@ class StoringService:
         return OutputLimits(
             storable=frozenset(map(Kind, settings.task_storable)),
             max_inline_tokens=settings.task_max_inline_tokens,
-            max_passing_bytes=settings.task_max_passthrough_bytes,
+            max_passing_bytes=settings.tuning.task_max_passthrough_bytes,
             max_elements=settings.task_max_namespace_artifacts,
         )
 

@@ -94,7 +94,7 @@ class TaskService:
 
     async def list_memories(self, name: EngineName, page: PageRequest) -> ListTaskMemoriesResponse:
         """Return a page of the memories that are not empty, ordered by name."""
-        limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
+        limit = clamp_page_size(page.size, maximum=self.settings.tuning.max_page_size)
         query = {"list": "taskMemories", "engine": name.engine}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
         now = self.clock.now()
@@ -230,7 +230,7 @@ class TaskService:
         Raises:
             NotFound: the namespace does not exist.
         """
-        limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
+        limit = clamp_page_size(page.size, maximum=self.settings.tuning.max_page_size)
         where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
         query = {"list": "artifacts", "namespace": where}
         after = typed_key(decode_token(page.token, query), int, str) if page.token else None

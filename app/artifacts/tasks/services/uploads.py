@@ -138,7 +138,7 @@ class UploadService:
         most = service.settings.task_max_artifact_bytes
         # An upload of unknown length must not take the room that others need.
         length = most if upload.size is None else upload.size
-        until = now + timedelta(seconds=service.settings.task_upload_seconds)
+        until = now + timedelta(seconds=service.settings.tuning.task_upload_seconds)
         async with service.db.in_parts().transaction() as session:
             engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
             namespace = await service.places.begin(
@@ -176,7 +176,7 @@ class UploadService:
             ResourceExhausted: the upload exceeds the maximum size of an artifact.
         """
         settings = self.tasks.settings
-        received = _Received(max(settings.task_index_at_once_bytes, HEAD_BYTES))
+        received = _Received(max(settings.tuning.task_index_at_once_bytes, HEAD_BYTES))
         pages = Pages(self.tasks.db.in_parts(), place)
         page, buffer = 0, bytearray()
         async for piece in pieces:

@@ -98,7 +98,7 @@ async def ask(
     # most one operation, and the number of policies is limited.
     if not is_own:
         keys = (policy_key, own_key)
-        await _check_policies(session, name, keys, settings.max_session_policies)
+        await _check_policies(session, name, keys, settings.tuning.max_session_policies)
     return await operations.insert(session, new.queued(key, asked.wire(name, is_own=is_own)))
 
 

@@ -274,8 +274,8 @@ class Work:
             return reset_time(now)
         settings = self.resources.settings
         # 17 doublings turn one second into more than a day.
-        seconds = settings.worker_retry_base_seconds * 2 ** min(times, 17)
-        return now + timedelta(seconds=min(seconds, settings.summary_retry_max_seconds))
+        seconds = settings.tuning.worker_retry_base_seconds * 2 ** min(times, 17)
+        return now + timedelta(seconds=min(seconds, settings.tuning.summary_retry_max_seconds))
 
     async def _note(self, meter: Meter) -> None:
         try:

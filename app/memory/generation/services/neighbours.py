@@ -235,7 +235,7 @@ class Neighbourhood:
 
     @property
     def _count(self) -> int:
-        return self.resources.settings.generation_neighbours
+        return self.resources.settings.tuning.generation_neighbours
 
     def _query(self) -> ScopeQuery:
         return ScopeQuery(

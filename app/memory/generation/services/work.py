@@ -139,7 +139,7 @@ class Generation:
     async def _run(self, inputs: Material) -> None:
         extracted = await self._extracted(inputs)
         extracted.count("omittedEventCount", inputs.omitted_events)
-        most = self.resources.settings.generation_max_candidates
+        most = self.resources.settings.tuning.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
         consolidation = (
@@ -174,7 +174,7 @@ class Generation:
             return Extracted(direct(given) if inputs.takes_facts else [])
         if inputs.model is None:
             return await extraction.by_rules(inputs)
-        most = self.resources.settings.generation_max_pieces
+        most = self.resources.settings.tuning.generation_max_pieces
         return await extraction.by_model(inputs.model, inputs, self.meter, most)
 
     async def _planned(
@@ -248,7 +248,7 @@ class Generation:
                 author=author,
                 prompt_version=version,
             )
-            most = self.resources.settings.max_metadata_entries
+            most = self.resources.settings.tuning.max_metadata_entries
             origin = summary.provenance
             writer = GenerationWriter(session, engine, writing, self.task.request, origin, most)
             if self.task.request.validate_only:

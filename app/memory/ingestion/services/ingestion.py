@@ -176,8 +176,13 @@ class IngestionService:
         """
         settings = self.memories.settings
         for unit, used, added, limit in (
-            ("Events", stream.pending_count, len(rows), settings.max_stream_pending_events),
-            ("Bytes", stream.pending_bytes, _bytes_of(rows), settings.max_stream_pending_bytes),
+            ("Events", stream.pending_count, len(rows), settings.tuning.max_stream_pending_events),
+            (
+                "Bytes",
+                stream.pending_bytes,
+                _bytes_of(rows),
+                settings.tuning.max_stream_pending_bytes,
+            ),
         ):
             if used + added > limit:
                 raise exhausted(
@@ -218,7 +223,7 @@ class IngestionService:
         """Pause a stream whose last operation failed; return it."""
         if ended is None or ended.state != OperationState.FAILED:
             return stream
-        first = timedelta(seconds=self.memories.settings.ingestion_retry_seconds)
+        first = timedelta(seconds=self.memories.settings.tuning.ingestion_retry_seconds)
         failures = stream.failure_count + 1
         until = ended.update_time + pause(failures, first, self._longest)
         values = {"failure_count": failures, "retry_time": until}
@@ -258,7 +263,7 @@ class IngestionService:
 
     @property
     def _longest(self) -> timedelta:
-        return timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
+        return timedelta(seconds=self.memories.settings.tuning.ingestion_max_pending_seconds)
 
     def new_operation(
         self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
@@ -281,7 +286,7 @@ class IngestionService:
         After a failure the operation is due after a pause; after a cancellation, when the events
         have waited for the longest time that is allowed.
         """
-        limit = self.memories.settings.sweep_batch_rows
+        limit = self.memories.settings.tuning.sweep_batch_rows
         total = 0
         while True:
             async with self.memories.db.transaction() as session:
@@ -340,7 +345,7 @@ class IngestionService:
 
     @property
     def _known_for(self) -> timedelta:
-        return timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)
+        return timedelta(seconds=self.memories.settings.tuning.ingestion_event_id_seconds)
 
     async def pending(self) -> Pending:
         """Return the waiting events of all engines' streams, for the metrics."""

@@ -64,7 +64,7 @@ class EngineEmbedding:
         return cls(
             resources.db,
             resources.embedders,
-            resources.settings.embedding_query_seconds,
+            resources.settings.tuning.embedding_query_seconds,
             UncoveredLanguages.of(resources),
         )
 

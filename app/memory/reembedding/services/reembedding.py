@@ -119,7 +119,7 @@ class ReembeddingService:
             engine = await engines.get(session, name, Lock.UPDATE)
             serving = service.embedding.serving(engine)
             kept = [serving, *([engine.embedding_target] if engine.embedding_target else [])]
-            limit = service.settings.sweep_batch_rows
+            limit = service.settings.tuning.sweep_batch_rows
             stale = await repository.list_stale(session, name.engine, kept, after, limit)
             if not stale:
                 return None

@@ -57,10 +57,10 @@ class Backlog:
         # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
         async with self.resources.db.transaction() as session:
-            return await repository.claim(session, settings.reembed_batch_rows, lease)
+            return await repository.claim(session, settings.tuning.reembed_batch_rows, lease)
 
     async def _put_back(self, engine_id: int, memory_ids: Sequence[str]) -> None:
-        pause = timedelta(seconds=self.resources.settings.embedding_retry_seconds)
+        pause = timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
         async with self.resources.db.transaction() as session:
             await repository.put_back(session, engine_id, memory_ids, pause)
 

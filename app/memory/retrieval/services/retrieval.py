@@ -239,7 +239,7 @@ class RetrievalService:
 
     @property
     def _max_count(self) -> int:
-        return min(MAX_COUNT, self.settings.max_page_size)
+        return min(MAX_COUNT, self.settings.tuning.max_page_size)
 
 
 def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:

@@ -196,8 +196,8 @@ def source_of(settings: Settings) -> KeySource:
     assert settings.jwt_jwks
     if "://" not in settings.jwt_jwks:
         return FileSource(Path(settings.jwt_jwks))
-    max_age = timedelta(seconds=settings.jwt_jwks_max_age_seconds)
-    return AddressSource(settings.jwt_jwks, max_age, settings.jwt_key_timeout_seconds)
+    max_age = timedelta(seconds=settings.tuning.jwt_jwks_max_age_seconds)
+    return AddressSource(settings.jwt_jwks, max_age, settings.tuning.jwt_key_timeout_seconds)
 
 
 class KeyRing:

@@ -43,8 +43,10 @@ class LimitService(Limits):
     def _bodies(self) -> Bodies:
         settings = self.settings
         return Bodies(
-            BodyBounds(settings.max_body_requests_per_key, settings.max_body_bytes_per_key),
-            BodyBounds(settings.max_body_requests, settings.max_body_bytes_held),
+            BodyBounds(
+                settings.tuning.max_body_requests_per_key, settings.tuning.max_body_bytes_per_key
+            ),
+            BodyBounds(settings.tuning.max_body_requests, settings.tuning.max_body_bytes_held),
         )
 
     @override

@@ -91,7 +91,7 @@ class Quotas:
         """Return the most that one request adds; a generation adds it some time later."""
         match quota:
             case Counted.MEMORIES:
-                return self.settings.generation_max_candidates
+                return self.settings.tuning.generation_max_candidates
             case Counted.SESSIONS:
                 return 1
             case Counted.EVENTS:

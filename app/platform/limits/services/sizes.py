@@ -26,11 +26,14 @@ def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
     Raises:
         InvalidArgument: it has too many pairs or too long a value.
     """
-    if len(scope) > settings.max_scope_pairs:
-        raise InvalidArgument.of_field("scope", f"must have 1 to {settings.max_scope_pairs} pairs.")
-    if any(len(value) > settings.max_scope_value_chars for value in scope.values()):
+    if len(scope) > settings.tuning.max_scope_pairs:
         raise InvalidArgument.of_field(
-            "scope", f"must have values of at most {settings.max_scope_value_chars} characters."
+            "scope", f"must have 1 to {settings.tuning.max_scope_pairs} pairs."
+        )
+    if any(len(value) > settings.tuning.max_scope_value_chars for value in scope.values()):
+        raise InvalidArgument.of_field(
+            "scope",
+            f"must have values of at most {settings.tuning.max_scope_value_chars} characters.",
         )
 
 
@@ -42,13 +45,13 @@ def check_metadata_size(settings: Settings, metadata: Mapping[str, MetadataValue
     """
     if metadata is None:
         return
-    if len(metadata) > settings.max_metadata_entries:
+    if len(metadata) > settings.tuning.max_metadata_entries:
         raise InvalidArgument.of_field(
-            "metadata", f"must have at most {settings.max_metadata_entries} keys."
+            "metadata", f"must have at most {settings.tuning.max_metadata_entries} keys."
         )
     texts = [value.string_value for value in metadata.values() if value.string_value is not None]
-    if any(len(text) > settings.max_metadata_value_chars for text in texts):
+    if any(len(text) > settings.tuning.max_metadata_value_chars for text in texts):
         raise InvalidArgument.of_field(
             "metadata",
-            f"must have texts of at most {settings.max_metadata_value_chars} characters.",
+            f"must have texts of at most {settings.tuning.max_metadata_value_chars} characters.",
         )

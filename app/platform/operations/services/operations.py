@@ -47,7 +47,7 @@ class OperationService:
             resources.clock,
             resources.registry.response_readers,
             settings.operation_retention,
-            timedelta(seconds=settings.operation_wait_max_seconds),
+            timedelta(seconds=settings.tuning.operation_wait_max_seconds),
             resources.stopping,
         )
 

@@ -171,7 +171,7 @@ class Runner:
 
     async def _pause(self) -> None:
         try:
-            async with asyncio.timeout(self._settings.worker_poll_seconds):
+            async with asyncio.timeout(self._settings.tuning.worker_poll_seconds):
                 await self._wake.wait()
         except TimeoutError:
             return
@@ -219,9 +219,9 @@ class Runner:
         claim = job.claim
         if claim.is_cancelled:
             raise repository.cancelled()
-        if claim.attempts > self._settings.worker_max_attempts:
+        if claim.attempts > self._settings.tuning.worker_max_attempts:
             raise Internal(
-                f"The work did not end in {self._settings.worker_max_attempts} attempts.",
+                f"The work did not end in {self._settings.tuning.worker_max_attempts} attempts.",
                 Reason.ATTEMPTS_EXHAUSTED,
             )
         await self._jobs[claim.kind](job)
@@ -253,7 +253,7 @@ class Runner:
         """Record a failure: schedule another attempt if it may help, else end the operation."""
         failure = _as_service_error(error)
         may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
-        is_last = claim.attempts >= self._settings.worker_max_attempts
+        is_last = claim.attempts >= self._settings.tuning.worker_max_attempts
         async with self._db.transaction() as session:
             if may_retry and not is_last:
                 due = self._clock.now() + self._delay(failure, claim.attempts)
@@ -269,11 +269,11 @@ class Runner:
         return self._clock.now(), self._keep
 
     def _delay(self, error: ServiceError, attempts: int) -> timedelta:
-        base = self._settings.worker_retry_base_seconds
+        base = self._settings.tuning.worker_retry_base_seconds
         # Writing this outcome proves that the database is back: unlike an overloaded model, it
         # needs no growing delay.
         if error.reason is not Reason.DATABASE_UNAVAILABLE:
-            base = min(base * 2 ** (attempts - 1), self._settings.worker_retry_max_seconds)
+            base = min(base * 2 ** (attempts - 1), self._settings.tuning.worker_retry_max_seconds)
         return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
 
     async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
@@ -289,7 +289,7 @@ class Runner:
                 return
             if loop.time() >= deadline:
                 return
-            await asyncio.sleep(self._settings.worker_poll_seconds)
+            await asyncio.sleep(self._settings.tuning.worker_poll_seconds)
 
 
 def _as_service_error(error: Exception) -> ServiceError:

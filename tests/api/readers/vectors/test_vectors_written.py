@@ -238,7 +238,7 @@ class TestErasing:
     ) -> None:
         ok(await store(client, text_output("tea"), ttl="1s", embeddingModel=OWN))
         await runner.run_pending()
-        grace = resources.settings.task_sweep_grace_seconds
+        grace = resources.settings.tuning.task_sweep_grace_seconds
         clock.advance(timedelta(seconds=2 + grace))
         await UpkeepService.of(resources).sweep()
         assert await stored(database) == NOTHING

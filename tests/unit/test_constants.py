@@ -1,0 +1,68 @@
+"""Constants are no settings, but can be given where settings are."""
+
+import json
+import re
+from dataclasses import fields
+
+import pytest
+import typer
+from structlog.testing import capture_logs
+
+from app.adapters.terminal import read_settings
+from app.kernel.tuning import Tuning
+from app.settings.settings import CONSTANTS, Settings
+from tests.architecture.code import modules
+
+
+def test_no_constant_is_a_setting() -> None:
+    assert not CONSTANTS & Settings.model_fields.keys()
+
+
+@pytest.mark.parametrize("name", [constant.name for constant in fields(Tuning)])
+def test_it_is_used(name: str) -> None:
+    assert any(re.search(rf"\btuning\.{name}\b", code.text) for code in modules())
+
+
+def test_code_gives_them_beside_settings() -> None:
+    settings = Settings(sweep_batch_rows=2, port=9_000)
+    assert (settings.tuning.sweep_batch_rows, settings.port) == (2, 9_000)
+    other = settings.model_copy(update={"sweep_batch_rows": 3, "port": 9_001})
+    assert (other.tuning.sweep_batch_rows, other.port) == (3, 9_001)
+    assert settings.tuning.sweep_batch_rows == 2
+
+
+def test_one_variable_changes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_BANK_TUNING", json.dumps({"idle_seconds": 5}))
+    settings = Settings(sweep_batch_rows=2)
+    assert settings.tuning == Tuning(idle_seconds=5, sweep_batch_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"idle_second": 5}, "idle_second must be constants of this release"),
+        ({"idle_seconds": "long"}, "MEMORY_BANK_TUNING_IDLE_SECONDS: "),
+    ],
+)
+def test_what_is_no_constant_is_refused(
+    given: dict[str, object],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_TUNING", json.dumps(given))
+    with pytest.raises(typer.Exit):
+        read_settings()
+    assert said in capsys.readouterr().err
+
+
+def test_a_setting_that_has_become_a_constant_is_told_and_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+    monkeypatch.setenv("MEMORY_BANK_IDLE_SECONDS", "5")
+    with capture_logs() as logs:
+        assert read_settings().tuning == Tuning()
+    (line,) = logs
+    assert (line["event"], line["name"]) == ("setting.retired", "MEMORY_BANK_IDLE_SECONDS")
+    assert "idle_seconds" in line["why"]
