@@ -19,7 +19,6 @@ MIB = 1024**2
             {"task_max_artifact_bytes": MIB // 2},
             "TASK_MAX_INLINE_BYTES must be at most MEMORY_BANK_TASK_MAX_ARTIFACT_BYTES",
         ),
-        ({"task_index_at_once_bytes": 64 * MIB}, "less than or equal to 8388608"),
         (
             {"task_chunk_tokens": 80, "task_chunk_overlap_tokens": 50},
             "TASK_CHUNK_OVERLAP_TOKENS must be at most half of",
