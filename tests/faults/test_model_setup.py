@@ -13,7 +13,7 @@ import pytest
     [
         (
             {"MEMORY_BANK_MODEL": "gpt-5-mini"},
-            "MEMORY_BANK_MODEL must be one of openai:..., anthropic:..., google:..., ollama:...; got",
+            "MEMORY_BANK_MODEL must be one of openai:..., anthropic:..., google:...",
         ),
         ({"MEMORY_BANK_MODEL": "openai:gpt-5-mini"}, "needs an API key"),
         ({"MEMORY_BANK_EMBEDDER": "http"}, "The embedder http needs"),
