@@ -11,7 +11,10 @@ import pytest
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [
-        ({"MEMORY_BANK_MODEL": "gpt-5-mini"}, "MEMORY_BANK_MODEL is 'gpt-5-mini'"),
+        (
+            {"MEMORY_BANK_MODEL": "gpt-5-mini"},
+            "MEMORY_BANK_MODEL must be one of openai:..., anthropic:..., google:...",
+        ),
         ({"MEMORY_BANK_MODEL": "openai:gpt-5-mini"}, "needs an API key"),
         ({"MEMORY_BANK_EMBEDDER": "http"}, "The embedder http needs"),
         ({"MEMORY_BANK_EMBEDDER": "onnx"}, "The embedder onnx needs MEMORY_BANK_EMBEDDER_FOLDER"),

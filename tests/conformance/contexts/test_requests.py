@@ -311,10 +311,12 @@ def test_an_erased_event_leaves_prompts_and_summaries(
     assert numbered(2)[1] not in stub.texts[-1]
 
 
-def test_the_command_draws_costs_against_messages(tmp_path: Path) -> None:
+def test_the_command_tells_costs_and_the_benchmark_draws_them(tmp_path: Path) -> None:
     plot = tmp_path / "costs.svg"
-    command = [sys.executable, "-m", "app.process.cli", "costs", "--plot", str(plot)]
+    command = [sys.executable, "-m", "app.process.cli", "costs"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
+    drawing = [sys.executable, "-m", "benchmarks.costs", "--svg", str(plot)]
+    subprocess.run(drawing, check=True)
     for figure in ("58,500", "39,840", "37,840", "0.11700", "0.07968", "0.07568"):
         plain = figure.replace(",", "")
         short = figure.rstrip("0") if "." in figure else figure
