@@ -103,8 +103,6 @@ class Tuning:
     """Ingested events that wait in one stream."""
     max_stream_pending_bytes: int = 64 * 1024 * 1024
     """What the events say that wait in one stream."""
-    rate_burst_seconds: float = 10.0
-    """How long of their rate a key and an engine can save up."""
     rate_block_seconds: float = 0.1
     """How long of a rate one process takes at a time, unshared with the others."""
     filter_regex_max_chars: int = 256
@@ -151,7 +149,5 @@ class Tuning:
     """How long keys from an address are current; while it fails, an hour more."""
     jwt_key_timeout_seconds: float = 5.0
     """Longest wait for the keys of the issuer."""
-    jwt_leeway_seconds: float = 10.0
-    """How far the clock of the issuer may be off."""
     jwt_max_token_bytes: int = 8192
     """Longest token."""

@@ -184,6 +184,9 @@ class Settings(
     engine_rate_units_per_second: int = Field(
         20_000, ge=0, description="The same for the requests on one engine; 0: no bound."
     )
+    rate_burst_seconds: float = Field(
+        10, gt=0, le=3_600, description="How long of their rate a key and an engine can save up."
+    )
     max_costly_requests_per_key: int = Field(
         512, ge=1, description="Searches, generations and waits of one key at once, per process."
     )

@@ -141,7 +141,7 @@ class TokenService(Authenticator):
         ends = _moment(claims, "exp")
         if ends is None:
             raise _TokenRefused("exp")
-        leeway = self._settings.tuning.jwt_leeway_seconds
+        leeway = self._settings.jwt_leeway_seconds
         starts = max(_moment(claims, "nbf") or 0, _moment(claims, "iat") or 0)
         return _Verified(keys, starts - leeway, ends + leeway, self._grants.caller(claims))
 

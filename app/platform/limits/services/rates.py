@@ -84,7 +84,7 @@ class Rates:
 
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
         def rate(bound: Bound, units_per_second: int) -> Rate | None:
-            lengths = (settings.tuning.rate_burst_seconds, settings.tuning.rate_block_seconds)
+            lengths = (settings.rate_burst_seconds, settings.tuning.rate_block_seconds)
             pace = BucketPace.of(units_per_second, *lengths)
             return Rate(db, clock, bound, pace) if units_per_second else None
 
