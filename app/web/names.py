@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Request
 
@@ -31,27 +31,11 @@ from app.kernel.task_names import (
 )
 
 # Patterns for the OpenAPI document only; the parsers answer an id of another form with 404.
-_PARENT_SCHEMA: dict[str, Any] = {"pattern": r"^[^/\u0000-\u001f\u007f]{1,256}$"}
-_INT64_SCHEMA: dict[str, Any] = {"pattern": f"^{INT64_ID}$"}
-_TEXT_SCHEMA: dict[str, Any] = {"pattern": f"^{STORED_ID}$"}
-_SESSION_SCHEMA: dict[str, Any] = {"pattern": f"^{SESSION_ID}$"}
-_TASK_SCHEMA: dict[str, Any] = {"pattern": f"^{TASK_ID}$"}
-_DOCUMENTED: dict[str, dict[str, Any]] = {
-    "project": {"description": "Project; any text.", "example": "default"},
-    "location": {"description": "Location; any text.", "example": "local"},
-    "engine": {"description": "Id of the engine.", "example": "1"},
-    "memory": {"description": "Id of the memory."},
-    "session": {"description": "Id of the session."},
-    "event": {"description": "Id of the event."},
-    "summary": {"description": "Id of the summary."},
-    "task_memory": {"description": "Name of the task memory.", "example": "TaskMemory"},
-    "tool": {"description": "Name of the tool.", "example": "web"},
-    "namespace": {"description": "Name of the namespace."},
-    "artifact": {"description": "Name of the artifact."},
-    "operation": {"description": "Id of the operation."},
-    "revision": {"description": "Id of the revision."},
-    "key": {"description": "Id of the key."},
-}
+_PARENT_ID = r"^[^/\u0000-\u001f\u007f]{1,256}$"
+_INT64_ID = f"^{INT64_ID}$"
+_TEXT_ID = f"^{STORED_ID}$"
+_SESSION_ID = f"^{SESSION_ID}$"
+_TASK_ID = f"^{TASK_ID}$"
 
 
 # Read from the path itself: as dependencies of the framework, the parts would take half a
@@ -139,36 +123,55 @@ KeyPath = Annotated[str, Depends(_key)]
 """The id of a key."""
 
 
+class _Collection(NamedTuple):
+    """A collection of resources, as paths and the OpenAPI document name it.
+
+    Attributes:
+        parameter: of the path.
+        segment: of a resource name, before the id.
+        pattern: of the ids.
+        description: of the parameter.
+        example: an id.
+    """
+
+    parameter: str
+    segment: str
+    pattern: str
+    description: str
+    example: str | None = None
+
+
 _COLLECTIONS = (
-    ("project", "projects", _PARENT_SCHEMA),
-    ("location", "locations", _PARENT_SCHEMA),
-    ("engine", "reasoningEngines", _INT64_SCHEMA),
-    ("memory", "memories", _TEXT_SCHEMA),
-    ("revision", "revisions", _INT64_SCHEMA),
-    ("session", "sessions", _SESSION_SCHEMA),
-    ("event", "events", _TEXT_SCHEMA),
-    ("summary", "summaries", _TEXT_SCHEMA),
-    ("task_memory", "taskMemories", _TASK_SCHEMA),
-    ("tool", "toolPolicies", _TASK_SCHEMA),
-    ("namespace", "namespaces", _TASK_SCHEMA),
-    ("artifact", "artifacts", _TASK_SCHEMA),
-    ("operation", "operations", _TEXT_SCHEMA),
-    ("key", "keys", _TEXT_SCHEMA),
+    _Collection("project", "projects", _PARENT_ID, "Project; any text.", "default"),
+    _Collection("location", "locations", _PARENT_ID, "Location; any text.", "local"),
+    _Collection("engine", "reasoningEngines", _INT64_ID, "Id of the engine.", "1"),
+    _Collection("memory", "memories", _TEXT_ID, "Id of the memory."),
+    _Collection("revision", "revisions", _INT64_ID, "Id of the revision."),
+    _Collection("session", "sessions", _SESSION_ID, "Id of the session."),
+    _Collection("event", "events", _TEXT_ID, "Id of the event."),
+    _Collection("summary", "summaries", _TEXT_ID, "Id of the summary."),
+    _Collection("task_memory", "taskMemories", _TASK_ID, "Name of the task memory.", "TaskMemory"),
+    _Collection("tool", "toolPolicies", _TASK_ID, "Name of the tool.", "web"),
+    _Collection("namespace", "namespaces", _TASK_ID, "Name of the namespace."),
+    _Collection("artifact", "artifacts", _TASK_ID, "Name of the artifact."),
+    _Collection("operation", "operations", _TEXT_ID, "Id of the operation."),
+    _Collection("key", "keys", _TEXT_ID, "Id of the key."),
 )
+"""In the order of resource names, parents first."""
 _UNNAMED = "?"
 
 
 def path_parameters(path: str) -> list[dict[str, Any]]:
     """Return the parameters of a path for the OpenAPI document."""
-    schemas = {name: schema for name, _, schema in _COLLECTIONS}
+    by_parameter = {collection.parameter: collection for collection in _COLLECTIONS}
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "description": _DOCUMENTED[name]["description"],
-            "schema": {"type": "string", **schemas[name]},
-            **({"example": _DOCUMENTED[name]["example"]} if "example" in _DOCUMENTED[name] else {}),
+            "description": by_parameter[name].description,
+            "schema": {"type": "string", "pattern": by_parameter[name].pattern},
+            **({"example": example} if (example := by_parameter[name].example) else {}),
         }
         for name in re.findall(r"{(\w+)}", path)
     ]
@@ -177,8 +180,10 @@ def path_parameters(path: str) -> list[dict[str, Any]]:
 def resource_named_by(path: Mapping[str, str]) -> str:
     """Return the resource name that path parameters form; invalid ids are not repeated."""
     parts: list[str] = []
-    for parameter, collection, schema in _COLLECTIONS:
-        if parameter in path:
-            fits = re.fullmatch(schema["pattern"], path[parameter])
-            parts += [collection, path[parameter] if fits else _UNNAMED]
+    for collection in _COLLECTIONS:
+        if (given := path.get(collection.parameter)) is not None:
+            parts += [
+                collection.segment,
+                given if re.fullmatch(collection.pattern, given) else _UNNAMED,
+            ]
     return "/".join(parts)
