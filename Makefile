@@ -42,9 +42,13 @@ endif
 test-nightly: setup ## Run what tries random cases with ten times as many as `make test` does
 	$(BIN)/pytest $(random_tests) --hypothesis-profile=nightly $(ARGS)
 
+.PHONY: coverage
+coverage: setup ## Run all tests and measure which lines and branches they reach
+	@sh scripts/test.sh --cov --cov-report=term:skip-covered $(ARGS)
+
 .PHONY: check
-check: lint ## The loop: lint, unit and property tests
-	$(BIN)/pytest tests/unit tests/properties $(ARGS)
+check: lint ## The loop, about a minute: lint, unit tests and the rules of the architecture
+	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/architecture $(ARGS)
 
 .PHONY: lint
 lint: setup ## Check format, lint rules, types and import contracts

@@ -4,6 +4,7 @@ The database is a real Postgres, migrated once. Tests commit for real; after eac
 are deleted.
 """
 
+import json
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
@@ -43,6 +44,7 @@ _EMPTY = text(
     "do $$ begin set local memory_bank.audit_retention = 'on';"
     f" {' '.join(f'delete from {table.name};' for table in _EMPTIED)} end $$"
 )
+_FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
 
 
 @pytest.fixture(scope="session")
@@ -99,6 +101,33 @@ async def embedder() -> AsyncIterator[ScriptedEmbedder]:
     await scripted.close()
 
 
+@pytest.fixture(scope="session")
+async def seeds(shared_database: Database, database_url: str, data_dir: Path) -> TextClause:
+    """The statement that inserts the administrator's key and the first engine.
+
+    The service inserts them once; their rows are read back, so that a test costs one statement.
+    """
+    clock = FixedClock(START)
+    database = shared_database.at(clock)
+    await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
+    embedder = ScriptedEmbedder()
+    resources = Resources(Settings(data_dir=data_dir), clock, database, database_url, embedder)
+    await EngineService.of(resources).ensure_first()
+    await embedder.close()
+    inserts = []
+    async with database.transaction() as session:
+        for table in metadata.sorted_tables:
+            rows = await session.scalar(text(f"select json_agg(t) from {table.name} t"))
+            if rows and table.name not in _FILLED_BY_TRIGGERS:
+                literal = json.dumps(rows).replace("'", "''")
+                inserts.append(
+                    f"insert into {table.name} select *"
+                    f" from json_populate_recordset(null::{table.name}, '{literal}');"
+                )
+        await session.execute(_EMPTY)
+    return text(f"do $$ begin {' '.join(inserts)} end $$")
+
+
 @pytest.fixture
 async def resources(
     settings: Settings,
@@ -106,11 +135,11 @@ async def resources(
     database: Database,
     database_url: str,
     embedder: ScriptedEmbedder,
+    seeds: TextClause,
 ) -> Resources:
-    found = register(Resources(settings, clock, database, database_url, embedder))
-    await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
-    await EngineService.of(found).ensure_first()
-    return found
+    async with database.transaction() as session:
+        await session.execute(seeds)
+    return register(Resources(settings, clock, database, database_url, embedder))
 
 
 @pytest.fixture

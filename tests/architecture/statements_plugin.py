@@ -2,10 +2,12 @@
 
 `pytest_plugins` in `tests/conftest.py` names this module, so it is on for every run.
 `tests/architecture/test_statements.py` and `test_conditions.py` judge what was recorded, after all
-other tests.
+other tests. No process of a parallel run sees all statements: with `--statements=FOLDER` each
+leaves its own there, and a later run of the judges alone, with the same folder, reads them.
 """
 
 import os
+import pickle
 import re
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
@@ -65,18 +67,54 @@ deselected: set[Path] = set()
 """The files of which some do not."""
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the folder for statements."""
+    parser.addoption(
+        "--statements", type=Path, metavar="FOLDER", help="share the statements sent, for the judges"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Put a recorder before each method of the driver that takes a statement."""
+    folder = config.getoption("statements")
+    for file in folder.iterdir() if folder and not _is_parallel(config) else ():
+        _add(pickle.loads(file.read_bytes()))  # noqa: S301  # written by this module
     for cursor in _CURSORS:
         for name in ("execute", "executemany", "stream", "copy"):
             if name in vars(cursor):
                 _wrap(cursor, name)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Judge when everything else has run."""
-    items.sort(key=lambda item: item.path in _LAST)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Judge when everything else has run; in a parallel run not at all."""
     collected.update(item.path for item in items)
+    if _is_parallel(config):
+        items[:] = [item for item in items if item.path not in _LAST]
+    items.sort(key=lambda item: item.path in _LAST)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave what a process of a parallel run has recorded."""
+    folder = session.config.getoption("statements")
+    if folder and _is_parallel(session.config):
+        own = (recorded, for_callers, for_bound, strayed, collected, deselected)
+        (folder / str(os.getpid())).write_bytes(pickle.dumps(own))
+
+
+def _is_parallel(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput") or bool(config.getoption("numprocesses", 0))
+
+
+def _add(records: tuple[Any, ...]) -> None:
+    """Add what another process has recorded."""
+    senders, senders_for_callers, *others = records
+    for known, more in ((recorded, senders), (for_callers, senders_for_callers)):
+        for statement, names in more.items():
+            known.setdefault(statement, set()).update(names)
+    for_bound.extend(others[0])
+    strayed.extend(others[1])
+    collected.update(others[2])
+    deselected.update(others[3])
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

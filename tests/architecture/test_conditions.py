@@ -121,6 +121,7 @@ def test_nothing_else_is_sent_for_bound_callers_than_what_is_judged() -> None:
     plans = {
         "set local plan_cache_mode = force_custom_plan",
         "set plan_cache_mode = force_generic_plan",
+        "set enable_seqscan = off",
     }
     assert others <= plans | {";"}
 
