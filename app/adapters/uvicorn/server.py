@@ -19,7 +19,7 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that leaves signals to its process."""
 
     @override
@@ -77,7 +77,7 @@ async def served(
     app: Callable[..., Any], settings: Settings, bound: socket, http: type[Connection]
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serve on a socket beside the block; yield the task that ends with the server."""
-    server = _Server(_config(app, settings, http))
+    server = Server(_config(app, settings, http))
     task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
         yield task

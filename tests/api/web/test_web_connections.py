@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.adapters.uvicorn.connections import CLOSED, Bounds
 from app.adapters.uvicorn.room import is_reserved
-from app.adapters.uvicorn.server import connections
+from app.adapters.uvicorn.server import Server, connections
 from app.kernel.errors import Reason
 from app.web.errors import render_last
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
@@ -137,10 +137,9 @@ async def _serving(app: _App, **bounds: float) -> AsyncIterator[int]:
         proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(config)
+    server = Server(config)
     with socket.create_server(("127.0.0.1", 0)) as bound:
-        # Without the signals, which are pytest's.
-        task = asyncio.create_task(server._serve([bound]))
+        task = asyncio.create_task(server.serve([bound]))
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event of it
             await asyncio.sleep(0.01)
         try:
