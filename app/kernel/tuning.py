@@ -18,11 +18,11 @@ class Tuning:
     max_header_bytes: int = 64 * 1024
     """Longest request line and headers of a request."""
     idle_seconds: float = 75.0
-    """How long a connection stays open between two requests."""
+    """Longest time that a connection stays open between two requests."""
     header_seconds: float = 15.0
-    """How long a client may take for the headers of a request."""
+    """Longest time that a client may take for the headers of a request."""
     body_seconds: float = 60.0
-    """How long a client may take for the body of a request."""
+    """Longest time that a client may take for the body of a request."""
     body_min_bytes_per_second: int = 256
     """Pace below which a body is refused, measured over five seconds; 0: none."""
     max_body_requests_per_key: int = 64
@@ -38,11 +38,11 @@ class Tuning:
     max_body_bytes_held: int = 256 * 1024 * 1024
     """The same for all keys together."""
     send_seconds: float = 30.0
-    """How long a client may take nothing of its answer."""
+    """Longest time in which a client may take nothing of its answer."""
 
     # Embeddings
     embedding_query_seconds: float = 10.0
-    """How long a search, and the write of one memory, wait for an embedding: then the search
+    """Longest wait of a search, or of the write of one memory, for an embedding: then the search
     goes by words, and the memory is embedded later.
     """
     embedding_retry_seconds: float = 5.0
@@ -58,17 +58,17 @@ class Tuning:
     model_breaker_failures: int = 5
     """Failures in a row after which a provider is spared for a while."""
     model_breaker_seconds: float = 30.0
-    """How long a failing provider is spared."""
+    """Time for which a failing provider is spared."""
 
     # Database, generation, ingestion, limits, worker
     database_pool_overflow: int = 0
     """Further connections under load, opened and closed each time."""
     database_pool_timeout_seconds: float = 10.0
-    """How long a request waits for a connection before 503."""
+    """Longest wait of a request for a connection, before 503."""
     database_connect_timeout_seconds: int = 5
-    """How long opening a connection may take."""
+    """Longest time that opening a connection may take."""
     postgres_start_seconds: float = 60.0
-    """How long the embedded Postgres may take to start."""
+    """Longest time that the embedded Postgres may take to start."""
     generation_neighbours: int = 20
     """Memories of the scope that a new fact is compared with."""
     generation_max_candidates: int = 200
@@ -76,11 +76,11 @@ class Tuning:
     generation_max_pieces: int = 10
     """Pieces of a long conversation that one generation reads."""
     preview_retention_seconds: float = 3600.0
-    """How long the answer of a `validateOnly` generation is kept."""
+    """Time for which the answer of a `validateOnly` generation is kept."""
     ingestion_max_pending_seconds: float = _DAY_SECONDS
     """Longest time that an ingested event waits for its rule."""
     ingestion_event_id_seconds: float = 90 * _DAY_SECONDS
-    """How long the id of an ingested event is known."""
+    """Time for which the id of an ingested event is known."""
     ingestion_retry_seconds: float = 900.0
     """First pause of a stream whose generation failed; doubles."""
     max_page_size: int = 1000
@@ -102,9 +102,9 @@ class Tuning:
     max_stream_pending_events: int = 100_000
     """Ingested events that wait in one stream."""
     max_stream_pending_bytes: int = 64 * 1024 * 1024
-    """What the events say that wait in one stream."""
+    """Bytes of the events that wait in one stream."""
     rate_block_seconds: float = 0.1
-    """How long of a rate one process takes at a time, unshared with the others."""
+    """Seconds of a rate that one process takes at a time, unshared with the others."""
     filter_regex_max_chars: int = 256
     """Longest regular expression in a filter."""
     worker_poll_seconds: float = 0.25
@@ -138,7 +138,7 @@ class Tuning:
     task_upload_seconds: float = 3600.0
     """After how long an upload that did not end is swept."""
     task_sweep_grace_seconds: float = 2.0
-    """How long ago something of task memory has expired when a sweep frees it; longer than the
+    """Time from the expiry of something in task memory until a sweep frees it; longer than the
     clocks of processes differ.
     """
     task_max_summary_calls: int = 200
@@ -146,7 +146,7 @@ class Tuning:
 
     # Tokens of an issuer
     jwt_jwks_max_age_seconds: float = 300.0
-    """How long keys from an address are current; while it fails, an hour more."""
+    """Time for which keys from an address are current; while it fails, an hour more."""
     jwt_key_timeout_seconds: float = 5.0
     """Longest wait for the keys of the issuer."""
     jwt_max_token_bytes: int = 8192

@@ -3,15 +3,12 @@
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
-import uvicorn
-from fastapi import FastAPI
-from typing_extensions import override
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
@@ -21,6 +18,7 @@ from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.resources import Resources, open_resources
+from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -33,8 +31,7 @@ from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
 from app.settings.settings import Settings
 from app.web.admission import Gate
-from app.web.connections import Bounds, connections
-from app.web.room import GivingUp
+from app.web.errors import render_last
 
 log = structlog.get_logger()
 
@@ -157,17 +154,6 @@ async def _checked(settings: Settings) -> str:
     return plain_url(url)
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to its process."""
-
-    @override
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # uvicorn raises the signal again after its stop. That would kill the process before the
-        # worker and the database have stopped.
-        yield
-
-
 @dataclass(frozen=True)
 class Listening:
     """The port of a server, and the task that ends with the server."""
@@ -204,8 +190,8 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
         app = create_app(resources)
         _keep_what_is_there()
         gate: Gate = app.state.gate
-        config = _config(settings, app, gate.limits.give_up_body)
-        async with _served(config, bound) as task:
+        http = connections_of(settings, gate.limits.give_up_body, render_last)
+        async with served(app, settings, bound, http) as task:
             yield Listening(bound.getsockname()[1], task)
 
 
@@ -213,23 +199,9 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
 async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
     names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
     with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
-        config = _config(settings, create_metrics_app(resources), _has_no_bodies)
-        async with _served(config, bound):
+        http = connections_of(settings, _has_no_bodies, render_last)
+        async with served(create_metrics_app(resources), settings, bound, http):
             yield
-
-
-@asynccontextmanager
-async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve on a socket beside the block; yield the task that ends with the server."""
-    server = _Server(config)
-    task = asyncio.create_task(server.serve(sockets=[bound]))
-    try:
-        yield task
-    finally:
-        server.should_exit = True
-        (end,) = await asyncio.gather(task, return_exceptions=True)
-        if isinstance(end, Exception):
-            log.error("server.failed", error=describe(end))
 
 
 def _socket(host: str, port: int, names: str) -> socket:
@@ -270,36 +242,6 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
 def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
     """Give up no body: probes have none."""
     return False
-
-
-def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        http=connections(_bounds(settings), give_up_body),
-        ws="none",
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        # By default uvicorn trusts every client on this machine.
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
-        timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
-    )
-
-
-def _bounds(settings: Settings) -> Bounds:
-    return Bounds(
-        idle_seconds=settings.tuning.idle_seconds,
-        header_seconds=settings.tuning.header_seconds,
-        body_seconds=settings.tuning.body_seconds,
-        send_seconds=settings.tuning.send_seconds,
-        max_header_bytes=settings.tuning.max_header_bytes,
-        max_connections=settings.max_connections,
-        reserved_connections=settings.reserved_connections,
-    )
 
 
 async def work(settings: Settings, clock: Clock | None = None) -> None:

@@ -12,12 +12,12 @@ from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
+from app.adapters.uvicorn.room import is_reserved, no_room
 from app.kernel.auth import Authenticator, Caller
 from app.kernel.errors import Reason, ServiceError, Unauthenticated
 from app.kernel.permissions import Permission
 from app.web.errors import render
 from app.web.headers import headers
-from app.web.room import is_reserved, no_room
 
 PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
 """The only paths that require no key."""

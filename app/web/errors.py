@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.kernel.wire.violations import invalid_fields
+from app.web.headers import protect
 from app.web.unknown import Paths
 
 
@@ -68,6 +69,14 @@ def render(error: ServiceError) -> JSONResponse:
         for challenge in _challenges(error.reason):
             answer.headers.append("WWW-Authenticate", challenge)
     return answer
+
+
+def render_last(error: ServiceError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    """Return status, headers and body of an answer that the server gives by itself."""
+    answer = render(error)
+    answer.headers["Connection"] = "close"
+    protect(answer.headers)
+    return answer.status_code, answer.raw_headers, bytes(answer.body)
 
 
 def _challenges(reason: Reason) -> tuple[str, str]:

@@ -36,25 +36,6 @@ def authority(written: bytes, default_port: int) -> tuple[bytes, int] | None:
     return (parts.hostname, port) if parts.hostname else None
 
 
-def has_one_host(url: bytes, given: list[tuple[bytes, bytes]]) -> bool:
-    """Return True if a request names at most one host, in its target or in headers.
-
-    Source: RFC 9112, sections 3.2 and 3.2.2.
-    """
-    named = [value for name, value in given if name == b"host"]
-    if not url.startswith(b"/") and b"://" in url:
-        named.append(url.partition(b"://")[2].partition(b"/")[0])
-    return len(set(named)) <= 1
-
-
-def has_body(given: list[tuple[bytes, bytes]]) -> bool:
-    """Return True if a request with these headers has a body."""
-    return any(
-        name == b"transfer-encoding" or (name == b"content-length" and bool(value.strip(b"0")))
-        for name, value in given
-    )
-
-
 def protect(answer: MutableHeaders, path: str = "") -> None:
     """Set the headers of every answer: its declared type is final, and no cache stores it.
 

@@ -10,12 +10,12 @@ from typing import Self
 
 from starlette.types import Message, Receive, Scope
 
+from app.adapters.uvicorn.room import no_room
 from app.kernel.auth import Caller
 from app.kernel.errors import DeadlineExceeded, Reason, ServiceError
 from app.kernel.limits import HeldBody, Limits
 from app.web.address import address_of
 from app.web.headers import header
-from app.web.room import no_room
 
 PIECE_BYTES = 64 * 1024
 """Bytes accounted for a streamed body; other bodies count for more."""

@@ -30,6 +30,7 @@ from app.process.serving import ServeError, open_process
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.operations import USER
+from tests.support.variables import with_constants
 
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]
 _CONNECT_SECONDS = 2
@@ -40,7 +41,8 @@ _GRACE_SECONDS = 2
 
 def run(*options: str, **environment: str) -> "subprocess.Popen[str]":
     """Start a command of the service."""
-    variables = [f"MEMORY_BANK_{name.upper()}={value}" for name, value in environment.items()]
+    given = {f"MEMORY_BANK_{name.upper()}": value for name, value in environment.items()}
+    variables = [f"{name}={value}" for name, value in with_constants(given).items()]
     command = ["env", *variables, sys.executable, "-m", "app.process.cli", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -13,9 +13,11 @@ import pytest
 import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 
+from app.adapters.uvicorn.connections import CLOSED, Bounds
+from app.adapters.uvicorn.room import is_reserved
+from app.adapters.uvicorn.server import Server, connections
 from app.kernel.errors import Reason
-from app.web.connections import CLOSED, Bounds, connections
-from app.web.room import is_reserved
+from app.web.errors import render_last
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
 from tests.support.steady import steady_time
 
@@ -128,17 +130,16 @@ async def _serving(app: _App, **bounds: float) -> AsyncIterator[int]:
     """Serve on a free port, which is given."""
     config = uvicorn.Config(
         app,
-        http=connections(replace(_RELAXED, **bounds), app.give_up_body),  # type: ignore[arg-type]  # of any field
+        http=connections(replace(_RELAXED, **bounds), app.give_up_body, render_last),  # type: ignore[arg-type]  # of any field
         ws="none",
         log_config=None,
         lifespan="off",
         proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(config)
+    server = Server(config)
     with socket.create_server(("127.0.0.1", 0)) as bound:
-        # Without the signals, which are pytest's.
-        task = asyncio.create_task(server._serve([bound]))
+        task = asyncio.create_task(server.serve([bound]))
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event of it
             await asyncio.sleep(0.01)
         try:
@@ -547,7 +548,7 @@ async def test_where_there_is_room_nothing_comes_from_the_reserve(app: _App) -> 
 async def test_who_is_silent_does_not_keep_the_reserve_from_others(
     app: _App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.web.connections._RESERVED_HEADER_SECONDS", _SHORT)
+    monkeypatch.setattr("app.adapters.uvicorn.connections._RESERVED_HEADER_SECONDS", _SHORT)
     async with (
         _serving(app, max_connections=3, reserved_connections=2) as port,
         _busy(app, port, 1),

@@ -4,9 +4,9 @@ import pytest
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
+from app.adapters.uvicorn.room import RESERVED
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.web.room import RESERVED
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE
 from tests.support.keys import make_key

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from app.web.room import Rooms
+from app.adapters.uvicorn.room import Rooms
 
 
 @dataclass(eq=False)

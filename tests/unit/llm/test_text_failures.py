@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.adapters.llm.ports import Meter, Usage
-from app.adapters.llm.usage import believed_tokens
+from app.adapters.llm.providers.text import believed_tokens
 from app.kernel.errors import (
     BadGateway,
     DeadlineExceeded,

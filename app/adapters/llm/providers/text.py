@@ -47,7 +47,6 @@ from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, Unread
 from app.adapters.llm.providers.remote import Channel, ChannelReply, Question
 from app.adapters.llm.schema import small_schema
-from app.adapters.llm.usage import believed_tokens
 from app.adapters.llm.words import ProviderRequest, Words
 from app.kernel.failures import describe
 from app.language.tokens import estimate_tokens
@@ -60,6 +59,8 @@ _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
 _MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
 """Output modes, from the most reliable to the one that every model supports."""
+_MAX_TOKENS = 1_000_000_000
+"""Tokens of one call; far more than any takes, and a day's sum can still be stored."""
 
 
 def open_channel(
@@ -280,3 +281,8 @@ def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
         return ChannelReply(text, read, written)
     sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
     return ChannelReply(text, estimate_tokens(sent), estimate_tokens(text))
+
+
+def believed_tokens(reported: int) -> int:
+    """Return the tokens that a provider reports, limited to a possible number."""
+    return min(max(reported, 0), _MAX_TOKENS)

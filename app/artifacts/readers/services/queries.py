@@ -1,17 +1,16 @@
 """Answers to questions from the chunks of a namespace: by a model, or by extracted sentences."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.packing import Packed, pack, room_of
+from app.artifacts.readers.logic.packing import Packed, ShownChunk, pack, room_of
 from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
 from app.artifacts.readers.logic.ranking import best_first, fused
 from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
-from app.artifacts.readers.services.citations import cited
 from app.artifacts.readers.services.neighbours import find_near
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.artifacts.readers.store import lookups
@@ -22,6 +21,7 @@ from app.language.terms import folded
 _CANDIDATES = 200
 """Number of chunks with the rarest words, from which the best are chosen."""
 _BOUNDLESS = 10**9
+_MAX_CITATIONS = 100
 
 
 @dataclass(frozen=True)
@@ -83,3 +83,18 @@ async def by_model(
         )
     reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
     return Answer(within(reply.answer, tokens), cited(reply.citations, packed.shown), packed)
+
+
+def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]:
+    """Return citations for the passage numbers, from 1, that a reader names, in text order.
+
+    Numbers without a passage, which the model made up, are dropped, as are duplicates.
+    """
+    known = sorted({number for number in numbers if 1 <= number <= len(shown)})
+    return [_citation(shown[number - 1]) for number in known[:_MAX_CITATIONS]]
+
+
+def _citation(passage: ShownChunk) -> Citation:
+    return Citation(
+        artifact=passage.artifact, chunk=passage.chunk, start=passage.start, end=passage.end
+    )

@@ -10,7 +10,7 @@ off if it
 
 An awaited request body is bounded by `app.web.body`, which can answer. A running request is never
 cut off, however long it takes to answer or pauses within its answer. If too many clients are
-connected, `app.web.room` closes another connection: active clients are served while others hold
+connected, `room.py` closes another connection: active clients are served while others hold
 connections open.
 
 Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
@@ -32,11 +32,10 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from app.adapters.uvicorn.heads import Headers, has_body, has_one_host
+from app.adapters.uvicorn.room import RESERVED, Room, Rooms, no_room
+from app.adapters.uvicorn.unsent import Unsent
 from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
-from app.web.errors import render
-from app.web.headers import has_body, has_one_host, protect
-from app.web.room import RESERVED, GivingUp, Room, Rooms, no_room
-from app.web.unsent import Unsent
 
 CLOSED = Counter(
     "memory_bank_connections_closed_total",
@@ -76,6 +75,8 @@ class _Phase(Enum):
 
 _Awaited = tuple[_Phase, int]
 """A message part, and the number of the message."""
+Rendered = tuple[int, Headers, bytes]
+"""Status, headers and body of an answer."""
 
 
 class Connection(HttpToolsProtocol):
@@ -317,14 +318,15 @@ class Connection(HttpToolsProtocol):
         self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self._close)
 
+    def render(self, error: ServiceError) -> Rendered:
+        """Return the last answer of a connection."""
+        raise NotImplementedError
+
     def _write(self, error: ServiceError) -> None:
-        answer = render(error)
-        answer.headers["Connection"] = "close"
-        protect(answer.headers)
-        headers = [*self.server_state.default_headers, *answer.raw_headers]
+        status, headers, body = self.render(error)
+        headers = [*self.server_state.default_headers, *headers]
         lines = [b"%b: %b\r\n" % header for header in headers]
-        content = [STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)]
-        self.transport.write(b"".join(content))
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))
 
     # Output
 
@@ -382,17 +384,3 @@ class _Ending:
 
 class _RefusedError(ValueError):
     """Raised inside the parser to stop it, which then calls `send_400_response`."""
-
-
-def connections(within: Bounds, give_up_body: GivingUp) -> type[Connection]:
-    """Return the connection class of a server; for `give_up_body` see `Rooms`."""
-
-    class BoundedConnection(Connection):
-        bounds = within
-        rooms: ClassVar[Rooms[Connection]] = Rooms(
-            within.max_connections - within.reserved_connections,
-            within.reserved_connections,
-            give_up_body,
-        )
-
-    return BoundedConnection

@@ -1,8 +1,7 @@
 """Connection slots: a bounded number, where the longest waiting makes room for another."""
 
-from typing import Generic, Protocol, TypeVar
-
-from starlette.types import Scope
+from collections.abc import Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 from app.kernel.errors import Reason, Unavailable
 
@@ -134,7 +133,7 @@ class Rooms(Generic[_C]):
         self._lingering.pop(connection, None)
 
 
-def is_reserved(scope: Scope) -> bool:
+def is_reserved(scope: Mapping[str, Any]) -> bool:
     """Return True if a request came on a connection of the reserve."""
     return RESERVED in scope.get("state", {})
 
