@@ -101,7 +101,7 @@ class ExportService:
     ) -> Sequence[ArtifactRow]:
         now = self.tasks.clock.now()
         # The namespace may hold more artifacts than the current settings allow.
-        asked = Slice[tuple[int, str]](MAX_NAMESPACE_ARTIFACTS, None, is_descending=False)
+        asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
             await repository.get_namespace(session, name, now)

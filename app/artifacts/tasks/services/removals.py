@@ -1,7 +1,6 @@
 """Deletion of task memories, namespaces and artifacts on request."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.pages import Slice
@@ -60,7 +59,7 @@ class RemovalService:
     async def _remove_some(self, name: TaskMemoryName) -> int:
         """Delete the oldest namespaces of a memory; return the count."""
         parts = self.tasks.db.in_parts()
-        oldest = Slice[tuple[datetime, str]](_NAMESPACES_AT_ONCE, None, is_descending=False)
+        oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
         async with parts.snapshot() as session:
             await engines.get(session, name.engine)
             now = await database_now(session)

@@ -16,7 +16,7 @@ from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.ordering import read_order
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.schemas.fast_json import memory_json
@@ -245,22 +245,18 @@ class MemoryService:
     ) -> ListMemoriesResponse:
         """Return a page of live memories."""
         now = self.clock.now()
-        limit = clamp_page_size(page.size)
         order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "memories", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
-        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        key = repository.key(order.field)
+        asked = Slice.of(page, query, key, is_descending=order.is_descending)
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
-            window = Slice(limit + 1, after, order.is_descending)
-            rows = await repository.list_page(session, name.engine, where, order.field, window)
-        last = rows[limit - 1] if len(rows) > limit else None
+            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
         return ListMemoriesResponse(
-            memories=[Memory.from_row(engine, row) for row in rows[:limit]],
-            next_page_token=last
-            and encode_token(query, [getattr(last, order.field), last.memory_id]),
+            memories=[Memory.from_row(engine, row) for row in rows], next_page_token=token
         )
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, note
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
@@ -17,7 +18,7 @@ from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.platform.engines.schemas import (
     ListReasoningEnginesResponse,
     ReasoningEngine,
@@ -141,17 +142,15 @@ class EngineService:
         page: PageRequest,
     ) -> ListReasoningEnginesResponse:
         """Return a page of the engines within a caller's reach, newest first."""
-        limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
-        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        asked = Slice.of(page, query, repository.KEY, is_descending=True)
         where = repository.is_within(reach) & clause.condition
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            rows = await repository.list_page(session, location, where, limit + 1, after)
-        last = rows[limit - 1] if len(rows) > limit else None
+            rows, token = asked.cut(await repository.list_page(session, location, where, asked))
         return ListReasoningEnginesResponse(
-            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],
-            next_page_token=last and encode_token(query, [last.create_time, last.engine_id]),
+            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
+            next_page_token=token,
         )
 
     def _check_policy(self, request: ReasoningEngineRequest) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.insertions import Insertion
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.kernel.audit import Audited
@@ -37,6 +38,8 @@ DONE = Insertion(
     "update_time due_time remove_time scopes caller",
 )
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
+KEY = (OperationRow.operation_id,)
+"""The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
 CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 
@@ -198,15 +201,11 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine: EngineName, limit: int, after: str | None, now: datetime
+    session: Session, engine: EngineName, page: Slice, now: datetime
 ) -> Sequence[OperationRow]:
-    """Return up to `limit` operations, newest first, older than the id `after`."""
+    """Return a page of an engine's operations."""
     statement = select(OperationRow).where(_is_under(engine), is_kept(now))
-    if after is not None:
-        statement = statement.where(OperationRow.operation_id < after)
-    # Ids are 18 digits ordered by time, so text order is creation order.
-    statement = statement.order_by(OperationRow.operation_id.desc()).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def remove(session: Session, row: OperationRow) -> None:

@@ -18,14 +18,7 @@ from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
 from app.kernel.ordering import read_order
-from app.kernel.paging import (
-    PageRequest,
-    clamp_page_size,
-    decode_token,
-    encode_token,
-    rows_within,
-    typed_key,
-)
+from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -273,25 +266,22 @@ class EventService:
             NotFound: no such session.
         """
         now = self.clock.now()
-        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
         order = read_order(order_by, "timestamp", ("timestamp",))
         clause = read_filter(filter_text, repository.EVENT_FILTER_FIELDS, self.settings)
         query = {"list": "events", "session": f"{name.engine.engine}/{name.session}"}
         query |= {"filter": filter_text or "", "order": str(order.is_descending)}
-        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        key = repository.EVENT_KEY
+        asked = Slice.of(page, query, key, MAX_PAGE_SIZE, is_descending=order.is_descending)
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await repository.get(session, name, now)
-            asked = Slice(limit + 1, after, order.is_descending)
-            selection = (session, name, clause.condition)
-            sizes = await repository.list_event_sizes(*selection, asked)
-            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_event_page(*selection, replace(asked, limit=fits))
-        last = rows[-1] if len(sizes) > fits else None
+            rows, token = await repository.list_event_page(
+                session, name, clause.condition, asked, MAX_PAGE_BYTES
+            )
         stored = SessionName(engine, name.session)
         return ListEventsResponse(
             session_events=[SessionEvent.from_row(stored, row) for row in rows],
-            next_page_token=last and encode_token(query, [last.timestamp, last.seq]),
+            next_page_token=token,
         )
 
 
