@@ -269,14 +269,8 @@ class IngestionService:
         self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
     ) -> NewOperation:
         """Return a new operation that will process a stream's events."""
-        new = NewOperation(
-            engine_id=engine.engine,
-            engine_name=str(engine),
-            kind=INGEST,
-            now=now,
-            keep=self.memories.settings.operation_retention,
-            details={"@type": type_url("IngestEventsOperationMetadata")},
-        )
+        keep = self.memories.settings.operation_retention
+        new = NewOperation.of(engine, INGEST, "IngestEvents", now, keep)
         # The key is shared with all generations over the scope, so that one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 

@@ -44,7 +44,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import EMPTY, OperationState, type_url
+from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -284,13 +284,8 @@ class MemoryService:
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Return a new operation for a request on an engine's memories."""
-        return NewOperation(
-            engine_id=engine.engine_id,
-            engine_name=str(name_of(engine)),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(f"{method}OperationMetadata")},
+        return NewOperation.of(
+            name_of(engine), kind, method, now, self.settings.operation_retention
         )
 
     def writing(

@@ -94,7 +94,7 @@ class EngineService:
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
         name = EngineName(parent.project, parent.location, new_id(now))
-        new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
+        new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
         async with self.db.transaction() as session:
             known = await idempotency.replay(session, new, once, within=_NO_ENGINE)
             if known is not None:
@@ -124,9 +124,7 @@ class EngineService:
         self._check_policy(request)
         async with self.db.transaction() as session:
             row = await repository.get(session, name, Lock.UPDATE)
-            new = self._operation(
-                name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
-            )
+            new = self._operation(name_of(row), "engines.update", "UpdateReasoningEngine", now)
             if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
@@ -158,15 +156,8 @@ class EngineService:
         policy = config.memory_policy if config else None
         check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
-    def _operation(self, name: EngineName, kind: str, details: str, now: datetime) -> NewOperation:
-        return NewOperation(
-            engine_id=name.engine,
-            engine_name=str(name),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(details)},
-        )
+    def _operation(self, name: EngineName, kind: str, method: str, now: datetime) -> NewOperation:
+        return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
 
 
 def _parent_of_new(location: LocationName) -> LocationName:

@@ -24,7 +24,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import OperationState
+from app.platform.operations.logic.states import OperationState, type_url
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
@@ -68,6 +68,14 @@ class NewOperation:
     """The id of the key that asked for it, if not the session's caller."""
     memory_id: str | None = None
     """The memory that is the parent in its name; None: the engine is."""
+
+    @classmethod
+    def of(
+        cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta
+    ) -> "NewOperation":
+        """Build an operation on an engine, whose metadata are those of the method."""
+        details = {"@type": type_url(f"{method}OperationMetadata")}
+        return cls(engine.engine, str(engine), kind, now, keep, details)
 
     def __post_init__(self) -> None:
         if not self.operation_id:

@@ -265,13 +265,8 @@ class SessionService:
         return moment_after(now, request.ttl or default, "ttl")
 
     def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
-        return NewOperation(
-            engine_id=engine.engine_id,
-            engine_name=str(name_of(engine)),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(f"{method}OperationMetadata")},
+        return NewOperation.of(
+            name_of(engine), kind, method, now, self.settings.operation_retention
         )
 
 
