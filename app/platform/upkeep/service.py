@@ -51,13 +51,13 @@ class UpkeepService:
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
         async with self.resources.db.transaction() as session:
-            if (known := await idempotency.answered(session, name, once, now)) is not None:
+            if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
             new = NewOperation.of(
                 name_of(engine), DELETE_ENGINE, "DeleteReasoningEngine", now, keep
             )
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(engine.version, etag)
             if not force and await self._holds_anything(session, engine.engine_id, now):

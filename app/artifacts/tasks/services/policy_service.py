@@ -77,7 +77,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await policies.find(session, name, for_update=True)
             if not (is_repeated and row is not None):
                 check_etag(0 if row is None else row.version, etag)
@@ -104,7 +104,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             row = await policies.find(session, name, for_update=True)
             if row is None:

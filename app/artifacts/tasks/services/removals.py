@@ -39,7 +39,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             now = await database_now(session)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             if not removed and not is_repeated:
                 raise NotFound.of(name)
 
@@ -47,7 +47,7 @@ class RemovalService:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             now = await database_now(session)
-            return await idempotency.is_known(session, engine.engine_id, once, now)
+            return await idempotency.lookup(session, engine.engine_id, once, now) is not None
 
     async def _remove(self, name: TaskMemoryName) -> int:
         """Delete the namespaces of a memory; return the count."""
@@ -85,7 +85,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
+            if await idempotency.claim(session, name.memory.engine.engine, once, now):
                 return
             row = await repository.get_namespace(session, name, now, for_update=True)
             check_etag(row.version, etag)
@@ -104,7 +104,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await idempotency.is_repeated(session, engine_id, once, now):
+            if await idempotency.claim(session, engine_id, once, now):
                 return
             namespace = await repository.find_namespace(
                 session, name.namespace, now, for_update=True

@@ -167,7 +167,7 @@ class TaskService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if not await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
+            if not await idempotency.claim(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
                 # Waiting for the lock may have taken long, and artifacts may have expired
                 # meanwhile.

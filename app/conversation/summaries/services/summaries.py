@@ -121,7 +121,7 @@ class SummaryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
             new = queue.operation(engine, queue.REGENERATE, now, self.settings)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             most = self.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)
@@ -150,7 +150,7 @@ class SummaryService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await sessions.get(session, name, now, for_update=True)
             if not is_repeated:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}

@@ -143,7 +143,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            if (repeated := await idempotency.replay(session, new, once)) is not None:
+            if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
                 return Created(repeated)
             new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
@@ -187,7 +187,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
             new = new.concerning(row.scope)
@@ -222,7 +222,7 @@ class MemoryService:
             lock = Lock.UPDATE if permanent else Lock.SHARED
             engine = await engines.get(session, name.engine, lock)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
             new = replace(new.concerning(row.scope), memory_id=row.memory_id)

@@ -96,7 +96,7 @@ class EngineService:
         name = EngineName(parent.project, parent.location, new_id(now))
         new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
         async with self.db.transaction() as session:
-            known = await idempotency.replay(session, new, once, within=_NO_ENGINE)
+            known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
             if known is not None:
                 return known
             row = await repository.insert_engine(session, _new_values(name, request, now))
@@ -125,7 +125,7 @@ class EngineService:
         async with self.db.transaction() as session:
             row = await repository.get(session, name, Lock.UPDATE)
             new = self._operation(name_of(row), "engines.update", "UpdateReasoningEngine", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
             values = {**_values(request, changed), "update_time": now}

@@ -102,7 +102,7 @@ class OperationService:
         """Cancel a pending operation; ask a running one to stop; leave an ended one alone."""
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await idempotency.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.claim(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
             await repository.cancel(session, row, now, self.keep)
@@ -115,7 +115,7 @@ class OperationService:
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await idempotency.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.claim(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
             if not OperationState(row.state).is_final:

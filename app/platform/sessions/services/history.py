@@ -99,7 +99,7 @@ class EventService:
         parts = StateParts.of(event.delta)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
@@ -149,14 +149,14 @@ class EventService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             stored = SessionName(name_of(engine), name.session)
-            known = await idempotency.answered_with(session, engine.engine_id, once, now)
+            known = await idempotency.claim(session, engine.engine_id, once, now)
             if known is not None:
-                return _response(stored, known["events"])
+                return _response(stored, idempotency.response_of(known)["events"])
             room = (engine.engine_id, Counted.EVENTS, len(events))
             await check_room(session, self.settings, *room)
             rows = await self._append_batch(session, engine, name, events, (expected, now))
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
-            await idempotency.keep_answer(session, engine.engine_id, once, {"events": numbered})
+            await idempotency.store_response(session, engine.engine_id, once, {"events": numbered})
             return _response(stored, numbered)
 
     async def _append_batch(
@@ -244,7 +244,7 @@ class EventService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             row = await repository.get(session, name.session, now, for_update=True)
             seq = await erasure.erase_event(session, name.session, name.event, now)

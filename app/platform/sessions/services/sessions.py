@@ -94,7 +94,7 @@ class SessionService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self._operation(engine, CREATE, "CreateSession", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             new = new.concerning({"user_id": request.user_id})
             values = {
@@ -145,7 +145,7 @@ class SessionService:
         changed = _changed_fields(request, mask)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await repository.get(session, name, now, for_update=True)
             if is_repeated:
                 return await self._session(session, name_of(engine), row)
@@ -179,7 +179,7 @@ class SessionService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self._operation(engine, "sessions.delete", "Delete", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, now, for_update=True)
             new = new.concerning({"user_id": row.user_id})
