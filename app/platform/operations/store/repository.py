@@ -6,7 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
@@ -70,9 +70,7 @@ class NewOperation:
     """The memory that is the parent in its name; None: the engine is."""
 
     @classmethod
-    def of(
-        cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta
-    ) -> "NewOperation":
+    def of(cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta) -> Self:
         """Build an operation on an engine, whose metadata are those of the method."""
         details = {"@type": type_url(f"{method}OperationMetadata")}
         return cls(engine.engine, str(engine), kind, now, keep, details)
@@ -218,12 +216,7 @@ async def list_page(
 
 async def remove(session: Session, row: OperationRow) -> None:
     """Remove an ended operation."""
-    await session.execute(
-        delete(OperationRow).where(
-            OperationRow.engine_id == row.engine_id,
-            OperationRow.operation_id == row.operation_id,
-        )
-    )
+    await session.execute(delete(OperationRow).where(_is(row)))
 
 
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
@@ -235,9 +228,7 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     """
     if row.request is None:
         return
-    is_it = and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
-    )
+    is_it = _is(row)
     if row.state == OperationState.RUNNING:
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
     elif row.state == OperationState.PENDING:
@@ -247,6 +238,12 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
             "error": error.as_operation_error(),
         }
         await _end(session, is_it, values, error)
+
+
+def _is(row: OperationRow) -> ColumnElement[bool]:
+    return and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
 
 
 def cancelled() -> Cancelled:
@@ -335,16 +332,9 @@ async def update_done(
     session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
     """Do the same for an operation whose own request continues and is audited itself."""
-    is_it = and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
-    )
     values = {"response": response, "details": _merged_details(details)}
-    await session.execute(
-        update(OperationRow)
-        .where(is_it)
-        .values(values)
-        .execution_options(synchronize_session=False)
-    )
+    statement = update(OperationRow).where(_is(row)).values(values)
+    await session.execute(statement.execution_options(synchronize_session=False))
     leave_word(session, operation=row.name)
 
 
