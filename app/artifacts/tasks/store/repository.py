@@ -236,7 +236,7 @@ async def find_artifact(
 ) -> ArtifactRow | None:
     """Return an artifact that is completely uploaded and has not expired, or None."""
     statement = select(ArtifactRow).where(
-        _is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
+        is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
     )
     if for_update:
         statement = statement.with_for_update(of=ArtifactRow)
@@ -247,7 +247,7 @@ async def list_artifacts(
     session: Session, name: NamespaceName, now: datetime, page: Slice
 ) -> Sequence[ArtifactRow]:
     """Return a page of a namespace's artifacts."""
-    statement = select(ArtifactRow).where(_is_in(name), _is_readable(now))
+    statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
     return (await session.execute(page.applied(statement))).scalars().all()
 
 
@@ -256,7 +256,7 @@ async def find_names(
 ) -> dict[str, ArtifactRow]:
     """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
-        _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
+        is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
     )
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
@@ -280,7 +280,7 @@ async def set_expiry(session: Session, name: NamespaceName, until: datetime, now
     """Set the expiry of all artifacts in a namespace that the caller has locked."""
     await session.execute(
         update(ArtifactRow)
-        .where(_is_in(name), _is_readable(now))
+        .where(is_in(name), _is_readable(now))
         .values(expire_time=until)
         .execution_options(synchronize_session=False)
     )
@@ -300,7 +300,8 @@ async def update_artifact(
     return (await session.execute(statement)).scalar_one()
 
 
-def _is_in(name: NamespaceName) -> ColumnElement[bool]:
+def is_in(name: NamespaceName) -> ColumnElement[bool]:
+    """Select the artifacts of a namespace."""
     return and_(
         ArtifactRow.engine_id == name.memory.engine.engine,
         ArtifactRow.memory == name.memory.memory,

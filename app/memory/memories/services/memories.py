@@ -12,7 +12,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
-from app.kernel.fieldmask import check, parse_mask
+from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.ordering import read_order
@@ -180,7 +180,7 @@ class MemoryService:
             NotFound: the memory does not exist.
         """
         now = self.clock.now()
-        changed = _changed_fields(request, mask)
+        changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         check_metadata_size(self.settings, request.metadata)
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
@@ -339,13 +339,6 @@ def noting_revisions(new: NewOperation, writing: ChangeContext) -> NewOperation:
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:
     return Life(request.ttl, request.expire_time, ("ttl", "expireTime")).end(now)
-
-
-def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset[str]:
-    paths = parse_mask(mask)
-    if paths is None:
-        return frozenset(request.model_fields_set)
-    return check(paths, _MASKABLE)
 
 
 def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:

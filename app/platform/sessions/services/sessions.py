@@ -15,7 +15,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
-from app.kernel.fieldmask import check, parse_mask
+from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
@@ -142,7 +142,7 @@ class SessionService:
         """
         now = self.clock.now()
         self._check_policy(request)
-        changed = _changed_fields(request, mask)
+        changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
@@ -268,10 +268,3 @@ class SessionService:
         return NewOperation.of(
             name_of(engine), kind, method, now, self.settings.operation_retention
         )
-
-
-def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozenset[str]:
-    paths = parse_mask(mask)
-    if paths is None:
-        return frozenset(request.model_fields_set)
-    return check(paths, _MASKABLE)
