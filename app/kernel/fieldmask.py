@@ -47,5 +47,17 @@ def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
     return frozenset(paths)
 
 
+def changed_fields(
+    text: str | None, sent: Collection[str], allowed: Collection[str]
+) -> frozenset[str]:
+    """Return the fields that a request changes: those of its mask; without one, those sent.
+
+    Raises:
+        InvalidArgument: see `parse_mask` and `check`.
+    """
+    paths = parse_mask(text)
+    return frozenset(sent) if paths is None else check(paths, allowed)
+
+
 def _snake(path: str) -> str:
     return _UPPER.sub(lambda match: "_" + match.group().lower(), path)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NoReturn, TypeVar, cast, overload
+from typing import Any, NoReturn, cast
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.names import MAX_INT64
@@ -31,10 +31,6 @@ KeyPart = str | int | float | datetime
 
 Query = str | Mapping[str, object]
 """The query of a token: everything that decides the rows and their order, as JSON values."""
-
-_A = TypeVar("_A", bound=KeyPart)
-_B = TypeVar("_B", bound=KeyPart)
-_C = TypeVar("_C", bound=KeyPart)
 
 
 @dataclass(frozen=True)
@@ -91,15 +87,7 @@ def decode_token(token: str, query: Query) -> list[str | int | float]:
     return parts
 
 
-@overload
-def typed_key(key: Sequence[object], a: type[_A], /) -> tuple[_A]: ...
-@overload
-def typed_key(key: Sequence[object], a: type[_A], b: type[_B], /) -> tuple[_A, _B]: ...
-@overload
-def typed_key(
-    key: Sequence[object], a: type[_A], b: type[_B], c: type[_C], /
-) -> tuple[_A, _B, _C]: ...
-def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[object, ...]:
+def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[Any, ...]:
     """Check the parts of a decoded key against their types; `datetime` parses its text, in UTC.
 
     Raises:

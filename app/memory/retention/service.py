@@ -61,7 +61,7 @@ class RetentionService:
             erases = request.force and (request.permanent or scopes is not None)
             engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             new = replace(new, scopes=scopes_of(session))
             writing = service.writing(engine, new, RevisionFields())

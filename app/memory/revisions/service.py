@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import WILDCARD, MemoryName, RevisionName, parse_revision_id
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import RevisionFields, RollbackMemoryRequest
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
@@ -46,7 +47,6 @@ class RevisionService:
     ) -> ListMemoryRevisionsResponse:
         """Return a page of a memory's revisions, newest first; the id `-` means all memories."""
         now = self.memories.clock.now()
-        limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.memories.settings)
         query = {
             "list": "revisions",
@@ -54,27 +54,23 @@ class RevisionService:
             "memory": parent.memory,
             "filter": filter_text,
         }
-        before = typed_key(decode_token(page.token, query), int)[0] if page.token else None
+        is_all = parent.memory == ALL_MEMORIES
+        key = repository.KEY_IN_ENGINE if is_all else repository.KEY_IN_MEMORY
+        asked = Slice.of(page, query, key, is_descending=True)
         async with self.memories.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, parent.engine))
-            wanted = (limit + 1, before)
-            if parent.memory == ALL_MEMORIES:
+            if is_all:
                 rows = await repository.list_of_engine(
-                    session, parent.engine.engine, clause.condition, now, wanted
+                    session, parent.engine.engine, clause.condition, now, asked
                 )
             else:
                 await memories.get(session, parent, memories.is_known(now))
                 rows = await repository.list_of_memory(
-                    session, parent, clause.condition, now, wanted
+                    session, parent, clause.condition, now, asked
                 )
-        token = None
-        if len(rows) > limit:
-            last = rows[limit - 1]
-            # Versions order the revisions of one memory, ids those of several.
-            is_all = parent.memory == ALL_MEMORIES
-            token = encode_token(query, [last.revision_id if is_all else last.version])
+        rows, token = asked.cut(rows)
         return ListMemoryRevisionsResponse(
-            memory_revisions=[MemoryRevision.from_row(engine, row) for row in rows[:limit]],
+            memory_revisions=[MemoryRevision.from_row(engine, row) for row in rows],
             next_page_token=token,
         )
 
@@ -108,7 +104,7 @@ class RevisionService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
             new = new.concerning(row.scope)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -16,10 +16,10 @@ from app.kernel.audit import Audited, Auditor
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.kernel.failures import describe
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.store import repository
-from app.platform.audit.store.repository import After, NewEvent
+from app.platform.audit.store.repository import NewEvent
 from app.platform.audit.store.tables import AuditEventRow
 from app.settings.settings import Settings
 
@@ -86,18 +86,12 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
         """
-        limit = clamp_page_size(page.size)
         clause = self._clause(engine_id, filter_text)
         query = {"list": "auditEvents", "engine": engine_id, "filter": filter_text}
-        after = (
-            typed_key(decode_token(page.token, query), datetime, str, int) if page.token else None
-        )
-        rows = await self._page(engine_id, clause, Slice(limit + 1, after, is_descending=True))
+        asked = Slice.of(page, query, repository.KEY, is_descending=True)
+        rows, token = asked.cut(await self._page(engine_id, clause, asked))
         return ListAuditEventsResponse(
-            audit_events=[AuditEvent.from_row(row) for row in rows[:limit]],
-            next_page_token=encode_token(query, _key(rows[limit - 1]))
-            if len(rows) > limit
-            else None,
+            audit_events=[AuditEvent.from_row(row) for row in rows], next_page_token=token
         )
 
     async def export(
@@ -112,15 +106,13 @@ class AuditService(Auditor):
         """
         clause = self._clause(engine_id, filter_text)
         clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
-        after: After | None = None
+        page = Slice(repository.KEY, _EXPORT_ROWS)
         while True:
-            rows = await self._page(
-                engine_id, clause, Slice(_EXPORT_ROWS, after, is_descending=False)
-            )
+            rows = await self._page(engine_id, clause, page)
             yield [AuditEvent.from_row(row) for row in rows]
             if len(rows) < _EXPORT_ROWS:
                 return
-            after = _key(rows[-1])
+            page = replace(page, after=page.key_of(rows[-1]))
 
     async def remove_old(self, session: Session, limit: int) -> int:
         """Remove events past their retention; return their number; for a sweep."""
@@ -133,13 +125,9 @@ class AuditService(Auditor):
         return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)
 
     async def _page(
-        self, engine_id: int | None, clause: Clause, page: Slice[After]
+        self, engine_id: int | None, clause: Clause, page: Slice
     ) -> Sequence[AuditEventRow]:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             if engine_id is None:
                 return await repository.list_page_of_all(session, clause.condition, page)
             return await repository.list_page(session, engine_id, clause.condition, page)
-
-
-def _key(row: AuditEventRow) -> After:
-    return row.create_time, row.event_id, row.engine_id

@@ -16,8 +16,6 @@ from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import erasure, idempotency, ticks
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -53,11 +51,13 @@ class UpkeepService:
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
         async with self.resources.db.transaction() as session:
-            if (known := await idempotency.answered(session, name, once, now)) is not None:
+            if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
-            new = _deletion(engine, now, keep)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            new = NewOperation.of(
+                name_of(engine), DELETE_ENGINE, "DeleteReasoningEngine", now, keep
+            )
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(engine.version, etag)
             if not force and await self._holds_anything(session, engine.engine_id, now):
@@ -120,17 +120,6 @@ class UpkeepService:
             if await holds(session, engine_id, now):
                 return True
         return False
-
-
-def _deletion(engine: EngineRow, now: datetime, keep: timedelta) -> NewOperation:
-    return NewOperation(
-        engine_id=engine.engine_id,
-        engine_name=str(name_of(engine)),
-        kind=DELETE_ENGINE,
-        now=now,
-        keep=keep,
-        details={"@type": type_url("DeleteReasoningEngineOperationMetadata")},
-    )
 
 
 async def _swept(name: str, removing: Awaitable[int]) -> None:

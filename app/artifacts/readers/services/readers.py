@@ -129,7 +129,7 @@ class ReaderService:
         if asked.once is not None:
             async with parts.db.transaction() as session:
                 engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
-                await idempotency.bind(session, engine.engine_id, asked.once, parts.clock.now())
+                await idempotency.claim(session, engine.engine_id, asked.once, parts.clock.now())
         return opened
 
     async def _kept_before(

@@ -37,6 +37,7 @@ from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.store import idempotency
+from app.platform.operations.store.tables import RequestIdRow
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
@@ -101,7 +102,7 @@ class ExportService:
     ) -> Sequence[ArtifactRow]:
         now = self.tasks.clock.now()
         # The namespace may hold more artifacts than the current settings allow.
-        asked = Slice[tuple[int, str]](MAX_NAMESPACE_ARTIFACTS, None, is_descending=False)
+        asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
             await repository.get_namespace(session, name, now)
@@ -131,8 +132,8 @@ class ExportService:
     ) -> ExportNamespaceResponse | None:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.memory.engine)
-            answer = await idempotency.find_answer(session, engine.engine_id, once, now)
-        return None if answer is None else ExportNamespaceResponse.model_validate(answer)
+            known = await idempotency.lookup(session, engine.engine_id, once, now)
+        return None if known is None else _response(known)
 
     async def _record_response(
         self,
@@ -144,11 +145,15 @@ class ExportService:
         """Record the export in the audit log, and remember the response for retries."""
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            first = await idempotency.answered_with(session, engine.engine_id, once, now)
-            if first is not None:
-                return ExportNamespaceResponse.model_validate(first)
-            await idempotency.keep_answer(session, engine.engine_id, once, answer.wire())
+            known = await idempotency.claim(session, engine.engine_id, once, now)
+            if known is not None:
+                return _response(known)
+            await idempotency.store_response(session, engine.engine_id, once, answer.wire())
         return answer
+
+
+def _response(known: RequestIdRow) -> ExportNamespaceResponse:
+    return ExportNamespaceResponse.model_validate(idempotency.response_of(known))
 
 
 def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.artifacts.tasks.schemas import (
     ListToolPoliciesResponse,
@@ -14,7 +15,7 @@ from app.artifacts.tasks.store import policies, repository
 from app.kernel.errors import NotFound
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -30,19 +31,17 @@ class PolicyService:
 
     async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
         """Return a page of a memory's policies, ordered by tool name."""
-        limit = clamp_page_size(page.size, maximum=self.tasks.settings.tuning.max_page_size)
         query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
-        after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
+        maximum = self.tasks.settings.tuning.max_page_size
+        asked = Slice.of(page, query, policies.KEY, maximum)
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
-            is_seen = await self._is_seen(session, name)
-            rows = await policies.list_page(session, name, limit + 1, after) if is_seen else []
+            if not await self._is_seen(session, name):
+                return ListToolPoliciesResponse(tool_policies=[])
+            rows, token = asked.cut(await policies.list_page(session, name, asked))
         memory = TaskMemoryName(engine, name.memory)
         return ListToolPoliciesResponse(
-            tool_policies=[policy_of(memory, row) for row in rows[:limit]],
-            next_page_token=encode_token(query, [rows[limit - 1].tool])
-            if len(rows) > limit
-            else None,
+            tool_policies=[policy_of(memory, row) for row in rows], next_page_token=token
         )
 
     async def get(self, name: ToolPolicyName) -> ToolPolicy:
@@ -78,7 +77,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await policies.find(session, name, for_update=True)
             if not (is_repeated and row is not None):
                 check_etag(0 if row is None else row.version, etag)
@@ -105,7 +104,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             row = await policies.find(session, name, for_update=True)
             if row is None:

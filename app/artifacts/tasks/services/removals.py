@@ -1,7 +1,6 @@
 """Deletion of task memories, namespaces and artifacts on request."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.pages import Slice
@@ -40,7 +39,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             now = await database_now(session)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             if not removed and not is_repeated:
                 raise NotFound.of(name)
 
@@ -48,7 +47,7 @@ class RemovalService:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             now = await database_now(session)
-            return await idempotency.is_known(session, engine.engine_id, once, now)
+            return await idempotency.lookup(session, engine.engine_id, once, now) is not None
 
     async def _remove(self, name: TaskMemoryName) -> int:
         """Delete the namespaces of a memory; return the count."""
@@ -60,7 +59,7 @@ class RemovalService:
     async def _remove_some(self, name: TaskMemoryName) -> int:
         """Delete the oldest namespaces of a memory; return the count."""
         parts = self.tasks.db.in_parts()
-        oldest = Slice[tuple[datetime, str]](_NAMESPACES_AT_ONCE, None, is_descending=False)
+        oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
         async with parts.snapshot() as session:
             await engines.get(session, name.engine)
             now = await database_now(session)
@@ -86,7 +85,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
+            if await idempotency.claim(session, name.memory.engine.engine, once, now):
                 return
             row = await repository.get_namespace(session, name, now, for_update=True)
             check_etag(row.version, etag)
@@ -105,7 +104,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await idempotency.is_repeated(session, engine_id, once, now):
+            if await idempotency.claim(session, engine_id, once, now):
                 return
             namespace = await repository.find_namespace(
                 session, name.namespace, now, for_update=True

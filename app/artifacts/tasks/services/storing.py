@@ -185,7 +185,7 @@ class StoringService:
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
-            is_known, answer = await idempotency.recalled(session, name.engine.engine, once, now)
+            before = await idempotency.lookup(session, name.engine.engine, once, now)
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
@@ -198,9 +198,10 @@ class StoringService:
                 is_sensitive = is_sensitive or (known is not None and known.sensitive)
         wishes = OutputPreferences(request.off_prompt, is_sensitive, request.ttl)
         held = handling(policy, wishes, self._limits)
-        if is_known:
-            before = OffPrompt.NEVER if answer is None else OffPrompt.ALWAYS
-            held = replace(held, off_prompt=before, sensitive=held.sensitive and answer is not None)
+        if before is not None:
+            is_stored = before.answer is not None
+            off_prompt = OffPrompt.ALWAYS if is_stored else OffPrompt.NEVER
+            held = replace(held, off_prompt=off_prompt, sensitive=held.sensitive and is_stored)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
         beginning = replace(NamespaceDraft.of(request), sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning
@@ -211,7 +212,7 @@ class StoringService:
             async with self.tasks.db.transaction() as session:
                 engine = await engines.get(session, name.engine, Lock.SHARED)
                 now = self.tasks.clock.now()
-                await idempotency.is_repeated(session, engine.engine_id, once, now)
+                await idempotency.claim(session, engine.engine_id, once, now)
 
     async def _store(
         self,
@@ -238,12 +239,12 @@ class StoringService:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
-            first = await idempotency.answered_with(session, engine.engine_id, once, now)
-            if first is not None:
-                return Reference.model_validate(first)
+            before = await idempotency.claim(session, engine.engine_id, once, now)
+            if before is not None:
+                return Reference.model_validate(idempotency.response_of(before))
             row = await self.put(session, engine, batch, now)
             reference = await self.tasks.reference(session, row, now)
-            await idempotency.keep_answer(session, engine.engine_id, once, reference.wire())
+            await idempotency.store_response(session, engine.engine_id, once, reference.wire())
             return reference
 
     async def put(

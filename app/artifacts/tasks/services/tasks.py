@@ -38,7 +38,7 @@ from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
@@ -94,18 +94,15 @@ class TaskService:
 
     async def list_memories(self, name: EngineName, page: PageRequest) -> ListTaskMemoriesResponse:
         """Return a page of the memories that are not empty, ordered by name."""
-        limit = clamp_page_size(page.size, maximum=self.settings.tuning.max_page_size)
         query = {"list": "taskMemories", "engine": name.engine}
-        after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
+        maximum = self.settings.tuning.max_page_size
+        asked = Slice.of(page, query, repository.MEMORY_KEY, maximum)
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
-            memories = await repository.list_memories(session, engine, now, limit + 1, after)
+            memories, token = asked.cut(await repository.list_memories(session, engine, now, asked))
         return ListTaskMemoriesResponse(
-            task_memories=[_memory_of(engine, sums) for sums in memories[:limit]],
-            next_page_token=encode_token(query, [memories[limit - 1][0]])
-            if len(memories) > limit
-            else None,
+            task_memories=[_memory_of(engine, sums) for sums in memories], next_page_token=token
         )
 
     async def get_memory(self, name: TaskMemoryName) -> TaskMemory:
@@ -124,24 +121,21 @@ class TaskService:
         self, name: TaskMemoryName, page: PageRequest
     ) -> ListNamespacesResponse:
         """Return a page of namespaces, newest first, each with few of its artifacts."""
-        limit = clamp_page_size(page.size, maximum=MAX_NAMESPACE_PAGE)
         query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
-        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        key = repository.NAMESPACE_KEY
+        asked = Slice.of(page, query, key, MAX_NAMESPACE_PAGE, is_descending=True)
         now = self.clock.now()
         async with self.db.snapshot() as session:
             memory = TaskMemoryName(name_of(await engines.get(session, name.engine)), name.memory)
-            asked = Slice(limit + 1, after, is_descending=True)
-            rows = await repository.list_namespaces(session, name, now, asked)
-            shown = rows[:limit]
+            rows, token = asked.cut(await repository.list_namespaces(session, name, now, asked))
             inside = await listing.read_contents(
-                session, name, [row.namespace for row in shown], now, MAX_LISTED_IN_LISTS
+                session, name, [row.namespace for row in rows], now, MAX_LISTED_IN_LISTS
             )
-        last = shown[-1] if len(rows) > limit else None
         return ListNamespacesResponse(
             namespaces=[
-                namespace_of(self.settings, memory, row, inside.get(row.namespace)) for row in shown
+                namespace_of(self.settings, memory, row, inside.get(row.namespace)) for row in rows
             ],
-            next_page_token=last and encode_token(query, [last.create_time, last.namespace]),
+            next_page_token=token,
         )
 
     async def get_namespace(self, name: NamespaceName) -> Namespace:
@@ -173,7 +167,7 @@ class TaskService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if not await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
+            if not await idempotency.claim(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
                 # Waiting for the lock may have taken long, and artifacts may have expired
                 # meanwhile.
@@ -230,23 +224,19 @@ class TaskService:
         Raises:
             NotFound: the namespace does not exist.
         """
-        limit = clamp_page_size(page.size, maximum=self.settings.tuning.max_page_size)
         where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
         query = {"list": "artifacts", "namespace": where}
-        after = typed_key(decode_token(page.token, query), int, str) if page.token else None
+        maximum = self.settings.tuning.max_page_size
+        asked = Slice.of(page, query, repository.ARTIFACT_KEY, maximum)
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
             namespace = await repository.get_namespace(session, name, now)
-            asked = Slice(limit + 1, after, is_descending=False)
-            rows = await repository.list_artifacts(session, name, now, asked)
+            rows, token = asked.cut(await repository.list_artifacts(session, name, now, asked))
             indexing_failed = await listing.list_indexing_failed(session, rows)
-        last = rows[limit - 1] if len(rows) > limit else None
         return ListArtifactsResponse(
-            artifacts=[
-                self.shown(engine, namespace, row, caller, indexing_failed) for row in rows[:limit]
-            ],
-            next_page_token=last and encode_token(query, [last.ordinal, last.content_id]),
+            artifacts=[self.shown(engine, namespace, row, caller, indexing_failed) for row in rows],
+            next_page_token=token,
         )
 
     async def get_artifact(self, name: ArtifactName, caller: Caller) -> Artifact:
@@ -339,7 +329,7 @@ def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> b
     return allowed is None or not set(allowed) <= set(row.allowed_models)
 
 
-def _memory_of(engine: EngineName, sums: repository.Sums) -> TaskMemory:
+def _memory_of(engine: EngineName, sums: repository.MemorySums) -> TaskMemory:
     name, namespaces, artifacts, length = sums
     return TaskMemory(
         name=str(TaskMemoryName(engine, name)),

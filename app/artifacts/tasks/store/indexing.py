@@ -13,7 +13,6 @@ from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import leases, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -82,20 +81,13 @@ async def embed_later(
     await _queue(session, settings, new.queued(key, _read(request)))
 
 
-_METADATA = {INDEX: "IndexArtifactOperationMetadata", EMBED: "EmbedNamespaceOperationMetadata"}
+_METHODS = {INDEX: "IndexArtifact", EMBED: "EmbedNamespace"}
 
 
 def _operation(
     settings: Settings, engine: EngineName, namespace: NamespaceRow, kind: str, now: datetime
 ) -> NewOperation:
-    new = NewOperation(
-        engine_id=namespace.engine_id,
-        engine_name=str(engine),
-        kind=kind,
-        now=now,
-        keep=settings.operation_retention,
-        details={"@type": type_url(_METADATA[kind])},
-    )
+    new = NewOperation.of(engine, kind, _METHODS[kind], now, settings.operation_retention)
     return new if namespace.user_id is None else new.concerning({"user_id": namespace.user_id})
 
 

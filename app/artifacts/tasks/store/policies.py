@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.artifacts.tasks.store.tables import ToolPolicyRow
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
@@ -40,21 +41,16 @@ async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any])
     return (await session.execute(statement, execution_options=options)).scalar_one()
 
 
-async def list_page(
-    session: Session, name: TaskMemoryName, limit: int, after: str
-) -> Sequence[ToolPolicyRow]:
-    """Return policies of a memory, ordered by tool name."""
-    statement = (
-        select(ToolPolicyRow)
-        .where(
-            ToolPolicyRow.engine_id == name.engine.engine,
-            ToolPolicyRow.memory == name.memory,
-            ToolPolicyRow.tool > after,
-        )
-        .order_by(ToolPolicyRow.tool)
-        .limit(limit)
+KEY = (ToolPolicyRow.tool,)
+"""The order of the list."""
+
+
+async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> Sequence[ToolPolicyRow]:
+    """Return a page of a memory's policies."""
+    statement = select(ToolPolicyRow).where(
+        ToolPolicyRow.engine_id == name.engine.engine, ToolPolicyRow.memory == name.memory
     )
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def remove(session: Session, name: ToolPolicyName) -> None:

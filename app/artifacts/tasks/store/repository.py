@@ -5,14 +5,14 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
-from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
@@ -22,8 +22,19 @@ from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 
 _TRIES = 2
 """Attempts to create a namespace that others delete at the same time."""
-Sums = tuple[str, int, int, int]
-"""A memory's name, and its numbers of namespaces, artifacts and bytes."""
+MEMORY_KEY = (NamespaceRow.memory,)
+NAMESPACE_KEY = (NamespaceRow.create_time, NamespaceRow.namespace)
+ARTIFACT_KEY = (ArtifactRow.ordinal, ArtifactRow.content_id)
+"""The order of artifacts, which is that of their arrival."""
+
+
+class MemorySums(NamedTuple):
+    """A memory's name, and its numbers of namespaces, artifacts and bytes."""
+
+    memory: str
+    namespaces: int
+    artifacts: int
+    length: int
 
 
 # Namespaces
@@ -128,29 +139,23 @@ async def update_namespace(
 
 
 async def list_namespaces(
-    session: Session, name: TaskMemoryName, now: datetime, page: Slice[tuple[datetime, str]]
+    session: Session, name: TaskMemoryName, now: datetime, page: Slice
 ) -> Sequence[NamespaceRow]:
-    """Return namespaces of a memory, ordered by creation time."""
+    """Return a page of a memory's namespaces."""
     statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
-    order = (NamespaceRow.create_time, NamespaceRow.namespace)
-    return (await session.execute(sliced(statement, order, page))).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def list_memories(
-    session: Session, engine: EngineName, now: datetime, limit: int, after: str
-) -> Sequence[Sums]:
-    """Return the memories of an engine whose names sort after `after`, with their totals."""
-    statement = (
-        _sums()
-        .where(NamespaceRow.engine_id == engine.engine, _is_there(now), NamespaceRow.memory > after)
-        .group_by(NamespaceRow.memory)
-        .order_by(NamespaceRow.memory)
-        .limit(limit)
-    )
+    session: Session, engine: EngineName, now: datetime, page: Slice
+) -> Sequence[MemorySums]:
+    """Return a page of an engine's memories, with their totals."""
+    statement = _sums().where(NamespaceRow.engine_id == engine.engine, _is_there(now))
+    statement = page.applied(statement.group_by(NamespaceRow.memory))
     return [_as_sums(row) for row in await session.execute(statement)]
 
 
-async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> Sums:
+async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> MemorySums:
     """Return the totals of a memory.
 
     Raises:
@@ -174,8 +179,8 @@ def _sums() -> Any:  # noqa: ANN401 - a select of four columns
     return select(row.memory, func.count(), func.sum(row.artifacts), func.sum(row.bytes))
 
 
-def _as_sums(row: Any) -> Sums:  # noqa: ANN401 - as above
-    return row[0], int(row[1]), int(row[2]), int(row[3])
+def _as_sums(row: Any) -> MemorySums:  # noqa: ANN401 - as above
+    return MemorySums(row[0], int(row[1]), int(row[2]), int(row[3]))
 
 
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
@@ -231,7 +236,7 @@ async def find_artifact(
 ) -> ArtifactRow | None:
     """Return an artifact that is completely uploaded and has not expired, or None."""
     statement = select(ArtifactRow).where(
-        _is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
+        is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
     )
     if for_update:
         statement = statement.with_for_update(of=ArtifactRow)
@@ -239,12 +244,11 @@ async def find_artifact(
 
 
 async def list_artifacts(
-    session: Session, name: NamespaceName, now: datetime, page: Slice[tuple[int, str]]
+    session: Session, name: NamespaceName, now: datetime, page: Slice
 ) -> Sequence[ArtifactRow]:
-    """Return artifacts of a namespace, in the order of their arrival."""
-    statement = select(ArtifactRow).where(_is_in(name), _is_readable(now))
-    order = (ArtifactRow.ordinal, ArtifactRow.content_id)
-    return (await session.execute(sliced(statement, order, page))).scalars().all()
+    """Return a page of a namespace's artifacts."""
+    statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def find_names(
@@ -252,7 +256,7 @@ async def find_names(
 ) -> dict[str, ArtifactRow]:
     """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
-        _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
+        is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
     )
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
@@ -276,7 +280,7 @@ async def set_expiry(session: Session, name: NamespaceName, until: datetime, now
     """Set the expiry of all artifacts in a namespace that the caller has locked."""
     await session.execute(
         update(ArtifactRow)
-        .where(_is_in(name), _is_readable(now))
+        .where(is_in(name), _is_readable(now))
         .values(expire_time=until)
         .execution_options(synchronize_session=False)
     )
@@ -296,7 +300,8 @@ async def update_artifact(
     return (await session.execute(statement)).scalar_one()
 
 
-def _is_in(name: NamespaceName) -> ColumnElement[bool]:
+def is_in(name: NamespaceName) -> ColumnElement[bool]:
+    """Select the artifacts of a namespace."""
     return and_(
         ArtifactRow.engine_id == name.memory.engine.engine,
         ArtifactRow.memory == name.memory.memory,

@@ -13,6 +13,7 @@ from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Vectors
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.repository import is_in
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
 from app.kernel.task_names import NamespaceName
 
@@ -122,7 +123,7 @@ async def insert(
     contents = {content_id for content_id, *_ in vectors}
     statement = (
         select(ArtifactRow.content_id)
-        .where(_is_in(name), ArtifactRow.content_id.in_(contents))
+        .where(is_in(name), ArtifactRow.content_id.in_(contents))
         .with_for_update(read=True, key_share=True)
     )
     kept = set((await session.execute(statement)).scalars())
@@ -145,7 +146,7 @@ async def insert(
 
 async def remove(session: Session, name: NamespaceName) -> None:
     """Delete the vectors of a namespace that the caller has locked."""
-    inside = select(ArtifactRow.content_id).where(_is_in(name))
+    inside = select(ArtifactRow.content_id).where(is_in(name))
     await session.execute(
         delete(VectorRow)
         .where(
@@ -159,14 +160,6 @@ async def remove(session: Session, name: NamespaceName) -> None:
     )
 
 
-def _is_in(name: NamespaceName) -> ColumnElement[bool]:
-    return and_(
-        ArtifactRow.engine_id == name.memory.engine.engine,
-        ArtifactRow.memory == name.memory.memory,
-        ArtifactRow.namespace == name.namespace,
-    )
-
-
 def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
     return and_(
         VectorRow.engine_id == ArtifactRow.engine_id,
@@ -176,4 +169,4 @@ def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
 
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
-    return [_is_in(name), ArtifactRow.state == ArtifactState.READY, ArtifactRow.expire_time > now]
+    return [is_in(name), ArtifactRow.state == ArtifactState.READY, ArtifactRow.expire_time > now]

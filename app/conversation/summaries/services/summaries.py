@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
@@ -23,14 +23,7 @@ from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.clock import Clock
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import SessionName, SummaryName
-from app.kernel.paging import (
-    PageRequest,
-    clamp_page_size,
-    decode_token,
-    encode_token,
-    rows_within,
-    typed_key,
-)
+from app.kernel.paging import PageRequest
 from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -78,26 +71,20 @@ class SummaryService:
         Raises:
             NotFound: the session does not exist.
         """
-        limit = clamp_page_size(page.size)
         query = {"list": "summaries", "session": f"{name.engine.engine}/{name.session}"}
         query |= {"state": state or "", "policy": policy_key or ""}
-        after = typed_key(decode_token(page.token, query), str) if page.token else None
-        asked = Slice(limit + 1, after, is_descending=False)
+        asked = Slice.of(page, query, repository.KEY)
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await sessions.get(session, name, self.clock.now())
-            filters = (session, name, (state, policy_key))
-            sizes = await repository.list_sizes(*filters, asked)
-            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_page(*filters, replace(asked, limit=fits))
-        more = encode_token(query, [rows[-1].summary_id]) if len(sizes) > fits else None
-        shown = await self._render_summaries(
-            SessionName(engine, name.session), rows, sum(sizes[:fits])
-        )
-        return ListSummariesResponse(summaries=shown, next_page_token=more)
+            rows, token = await repository.list_page(
+                session, name, (state, policy_key), asked, MAX_PAGE_BYTES
+            )
+        shown = await self._render_summaries(SessionName(engine, name.session), rows)
+        return ListSummariesResponse(summaries=shown, next_page_token=token)
 
     async def _render_summaries(
-        self, stored: SessionName, rows: Sequence[SessionSummaryRow], size_bytes: int
+        self, stored: SessionName, rows: Sequence[SessionSummaryRow]
     ) -> list[SessionSummary]:
         """Return summaries in wire form; much text is counted in a thread."""
 
@@ -105,7 +92,7 @@ class SummaryService:
             return [SessionSummary.from_row(stored, row, self.settings) for row in rows]
 
         if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
-            return await done(size_bytes, shown)
+            return await done(sum(len(row.text or "") for row in rows), shown)
         # The first use of an encoding reads its file.
         return await asyncio.to_thread(shown)
 
@@ -120,7 +107,7 @@ class SummaryService:
             await sessions.get(session, name.session, self.clock.now())
             row = await repository.get(session, name)
         stored = SessionName(engine, name.session.session)
-        (shown,) = await self._render_summaries(stored, [row], len(row.text or ""))
+        (shown,) = await self._render_summaries(stored, [row])
         return shown
 
     async def regenerate(self, name: SummaryName, once: IdempotencyKey | None) -> OperationRow:
@@ -134,7 +121,7 @@ class SummaryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
             new = queue.operation(engine, queue.REGENERATE, now, self.settings)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             most = self.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)
@@ -163,7 +150,7 @@ class SummaryService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await sessions.get(session, name, now, for_update=True)
             if not is_repeated:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}

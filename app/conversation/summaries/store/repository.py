@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.pages import Slice, read_within
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -255,22 +255,20 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
     return row
 
 
-async def list_sizes(
-    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
-) -> Sequence[int]:
-    """Return the approximate size in bytes of each summary that `list_page` returns."""
-    text = func.coalesce(func.octet_length(_R.text), 0)
-    size = text + func.octet_length(_R.template)
-    statement = select(size).where(_is_wanted(name, wanted))
-    return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
+KEY = (_R.summary_id,)
+"""The order of the list, which is that of creation."""
 
 
 async def list_page(
-    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
-) -> Sequence[SessionSummaryRow]:
-    """Return summaries of a session in order of creation, filtered by state or policy."""
+    session: Session, name: SessionName, wanted: Wanted, page: Slice, max_bytes: int
+) -> tuple[Sequence[SessionSummaryRow], str | None]:
+    """Return a page of a session's summaries, filtered by state or policy.
+
+    Their texts and templates have at most `max_bytes`.
+    """
+    size = func.coalesce(func.octet_length(_R.text), 0) + func.octet_length(_R.template)
     statement = select(_R).where(_is_wanted(name, wanted))
-    return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
+    return await read_within(session, statement, page, size, max_bytes)
 
 
 def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:

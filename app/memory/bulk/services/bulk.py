@@ -92,7 +92,7 @@ class BulkService:
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
             outcomes = iter(await creating.create(items, _field_prefix))

@@ -68,7 +68,7 @@ class GenerationService:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
             new = service.operation(engine, kind, "GenerateMemories", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)

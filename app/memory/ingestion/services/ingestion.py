@@ -89,7 +89,7 @@ class IngestionService:
             new = self.new_operation(name_of(engine), key, request.scope, now)
             stream = await repository.lock_or_begin(session, key, request.scope, now)
             # After the stream is locked, so that a concurrent repetition waits for the first one.
-            if (known := await idempotency.answered(session, name, once, now)) is not None:
+            if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
             # A revision life that lies in the past is the caller's error, so it is checked here.
             self.memories.writing(engine, new, request)
@@ -97,7 +97,9 @@ class IngestionService:
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
             new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
-            await idempotency.replay(session, replace(new, operation_id=row.operation_id), once)
+            await idempotency.replay_operation(
+                session, replace(new, operation_id=row.operation_id), once
+            )
             return row
 
     async def _buffer(
@@ -269,14 +271,8 @@ class IngestionService:
         self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
     ) -> NewOperation:
         """Return a new operation that will process a stream's events."""
-        new = NewOperation(
-            engine_id=engine.engine,
-            engine_name=str(engine),
-            kind=INGEST,
-            now=now,
-            keep=self.memories.settings.operation_retention,
-            details={"@type": type_url("IngestEventsOperationMetadata")},
-        )
+        keep = self.memories.settings.operation_retention
+        new = NewOperation.of(engine, INGEST, "IngestEvents", now, keep)
         # The key is shared with all generations over the scope, so that one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 

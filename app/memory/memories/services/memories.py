@@ -12,11 +12,11 @@ from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
-from app.kernel.fieldmask import check, parse_mask
+from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.ordering import read_order
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.schemas.fast_json import memory_json
@@ -44,7 +44,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import EMPTY, OperationState, type_url
+from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -143,7 +143,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            if (repeated := await idempotency.replay(session, new, once)) is not None:
+            if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
                 return Created(repeated)
             new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
@@ -180,14 +180,14 @@ class MemoryService:
             NotFound: the memory does not exist.
         """
         now = self.clock.now()
-        changed = _changed_fields(request, mask)
+        changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         check_metadata_size(self.settings, request.metadata)
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
             new = new.concerning(row.scope)
@@ -222,7 +222,7 @@ class MemoryService:
             lock = Lock.UPDATE if permanent else Lock.SHARED
             engine = await engines.get(session, name.engine, lock)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
             new = replace(new.concerning(row.scope), memory_id=row.memory_id)
@@ -245,22 +245,18 @@ class MemoryService:
     ) -> ListMemoriesResponse:
         """Return a page of live memories."""
         now = self.clock.now()
-        limit = clamp_page_size(page.size)
         order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "memories", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
-        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        key = repository.key(order.field)
+        asked = Slice.of(page, query, key, is_descending=order.is_descending)
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
-            window = Slice(limit + 1, after, order.is_descending)
-            rows = await repository.list_page(session, name.engine, where, order.field, window)
-        last = rows[limit - 1] if len(rows) > limit else None
+            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
         return ListMemoriesResponse(
-            memories=[Memory.from_row(engine, row) for row in rows[:limit]],
-            next_page_token=last
-            and encode_token(query, [getattr(last, order.field), last.memory_id]),
+            memories=[Memory.from_row(engine, row) for row in rows], next_page_token=token
         )
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,13 +284,8 @@ class MemoryService:
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Return a new operation for a request on an engine's memories."""
-        return NewOperation(
-            engine_id=engine.engine_id,
-            engine_name=str(name_of(engine)),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(f"{method}OperationMetadata")},
+        return NewOperation.of(
+            name_of(engine), kind, method, now, self.settings.operation_retention
         )
 
     def writing(
@@ -348,13 +339,6 @@ def noting_revisions(new: NewOperation, writing: ChangeContext) -> NewOperation:
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:
     return Life(request.ttl, request.expire_time, ("ttl", "expireTime")).end(now)
-
-
-def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset[str]:
-    paths = parse_mask(mask)
-    if paths is None:
-        return frozenset(request.model_fields_set)
-    return check(paths, _MASKABLE)
 
 
 def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:

@@ -55,7 +55,7 @@ class ReembeddingService:
             engine = await engines.get(session, name, Lock.SHARED)
             now = service.clock.now()
             new = service.operation(engine, REEMBED, "ReembedReasoningEngine", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)

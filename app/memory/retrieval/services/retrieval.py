@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName
-from app.kernel.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, metadata_filters, stored_type
@@ -195,26 +195,20 @@ class RetrievalService:
         params = request.simple_retrieval_params
         limit = self._page_size(params)
         token = params.page_token if params is not None else None
-        after = (
-            typed_key(decode_token(token, _token_query(name, request)), datetime, str)
-            if token
-            else None
+        token_query = {} if token is None else _token_query(name, request)
+        page = Slice.of(
+            PageRequest(limit, token), token_query, repository.NEWEST, limit, is_descending=True
         )
-        newest = None if after else await self._fast_newest(name, query, limit + 1)
+        newest = None if page.after else await self._fast_newest(name, query, page.limit)
         if newest is None:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
-                newest = row, await repository.find_newest(session, query, limit + 1, after)
+                newest = row, await repository.find_newest(session, query, page.limit, page.after)
                 self.known.note(row)
         engine, rows = newest
-        last = rows[limit - 1] if token is not None and len(rows) > limit else None
-        response = _response(name_of(engine), request, [SearchHit(row) for row in rows[:limit]])
-        if last is not None:
-            token_query = _token_query(name, request)
-            response["nextPageToken"] = encode_token(
-                token_query, [last.create_time, last.memory_id]
-            )
-        return response
+        shown, more = page.cut(rows)
+        response = _response(name_of(engine), request, [SearchHit(row) for row in shown])
+        return response if token is None or more is None else {**response, "nextPageToken": more}
 
     async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, limit: int

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import select
 
 from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import everything
 from app.memory.memories.store.tables import MemoryRow
@@ -14,6 +15,8 @@ from app.platform.engines.logic.config import MemoryType
 
 MAX_PROFILE_MEMORIES = 1_000
 """Limit of structured memories of one scope that are read at once."""
+NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
+"""The order of memories that are not searched for."""
 
 
 async def find_by_ids(
@@ -31,11 +34,8 @@ async def find_newest(
     session: Session, query: ScopeQuery, limit: int, after: tuple[datetime, str] | None
 ) -> Sequence[MemoryRow]:
     """Return memories of the scope, newest first."""
-    key = (MemoryRow.create_time, MemoryRow.memory_id)
-    statement = select(MemoryRow).where(query.condition())
-    if after is not None:
-        statement = statement.where(tuple_(*key) < after)
-    statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
+    newest = Slice(NEWEST, limit, after, is_descending=True)
+    statement = newest.applied(select(MemoryRow).where(query.condition()))
     return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.adapters.db.filter_fields import MapField
 from app.adapters.db.filters import Fields
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.names import MemoryName, RevisionName
@@ -30,6 +31,9 @@ def _has_label(key: str, value: str) -> ColumnElement[bool]:
 
 FILTER_FIELDS: Fields = {"labels": MapField(RevisionRow.labels, _has_label)}
 """Fields that the filter of revisions accepts."""
+KEY_IN_MEMORY = (RevisionRow.version,)
+KEY_IN_ENGINE = (RevisionRow.revision_id,)
+"""The order of the revisions of several memories; ids are ordered by time."""
 
 
 async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
@@ -109,20 +113,16 @@ async def list_of_memory(
     name: MemoryName,
     clause: ColumnElement[bool],
     now: datetime,
-    page: tuple[int, int | None],
+    page: Slice,
 ) -> Sequence[RevisionRow]:
-    """Return revisions of a memory, newest first; `page` is a limit and the version to precede."""
-    limit, before = page
+    """Return a page of a memory's revisions."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.engine.engine,
         RevisionRow.memory_id == name.memory,
         RevisionRow.expire_time > now,
         clause,
     )
-    if before is not None:
-        statement = statement.where(RevisionRow.version < before)
-    statement = statement.order_by(RevisionRow.version.desc()).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def list_of_engine(
@@ -130,10 +130,9 @@ async def list_of_engine(
     engine_id: int,
     clause: ColumnElement[bool],
     now: datetime,
-    page: tuple[int, int | None],
+    page: Slice,
 ) -> Sequence[RevisionRow]:
-    """Return readable revisions of an engine's memories, newest first."""
-    limit, before = page
+    """Return a page of the readable revisions of an engine's memories."""
     statement = (
         select(RevisionRow)
         .join(
@@ -151,8 +150,4 @@ async def list_of_engine(
             clause,
         )
     )
-    if before is not None:
-        statement = statement.where(RevisionRow.revision_id < before)
-    # Ids are ordered by time.
-    statement = statement.order_by(RevisionRow.revision_id.desc()).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()

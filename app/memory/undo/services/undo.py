@@ -49,7 +49,7 @@ class UndoService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, UNDO, "UndoOperation", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)

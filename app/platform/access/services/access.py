@@ -22,7 +22,7 @@ from app.kernel.errors import (
     Unauthenticated,
 )
 from app.kernel.ids import new_id
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
 from app.platform.access.logic.credentials import has_shape, hash_of, mint
@@ -224,17 +224,10 @@ class KeyService:
 
     async def list_page(self, page: PageRequest) -> ListKeysResponse:
         """Return a page of keys in any state, newest first."""
-        limit = clamp_page_size(page.size)
-        query = {"list": "keys"}
-        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        asked = Slice.of(page, {"list": "keys"}, repository.KEY, is_descending=True)
         async with self.db.snapshot() as session:
-            asked = Slice(limit + 1, after, is_descending=True)
-            rows = await repository.list_page(session, asked)
-        last = rows[limit - 1] if len(rows) > limit else None
-        return ListKeysResponse(
-            keys=[ApiKey.from_row(row) for row in rows[:limit]],
-            next_page_token=last and encode_token(query, [last.create_time, last.key_id]),
-        )
+            rows, token = asked.cut(await repository.list_page(session, asked))
+        return ListKeysResponse(keys=[ApiKey.from_row(row) for row in rows], next_page_token=token)
 
     async def get(self, key_id: str) -> ApiKey:
         """Return a key in any state.

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
@@ -80,10 +80,13 @@ async def get(session: Session, key_id: str, *, for_update: bool = False) -> Api
     return row
 
 
-async def list_page(session: Session, page: Slice[tuple[datetime, str]]) -> Sequence[ApiKeyRow]:
-    """Return keys in any state, in order of creation."""
-    order = (ApiKeyRow.create_time, ApiKeyRow.key_id)
-    return (await session.execute(sliced(select(ApiKeyRow), order, page))).scalars().all()
+KEY = (ApiKeyRow.create_time, ApiKeyRow.key_id)
+"""The order of the list."""
+
+
+async def list_page(session: Session, page: Slice) -> Sequence[ApiKeyRow]:
+    """Return a page of keys in any state."""
+    return (await session.execute(page.applied(select(ApiKeyRow)))).scalars().all()
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:

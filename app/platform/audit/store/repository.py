@@ -11,7 +11,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
@@ -43,13 +43,11 @@ _OF_ENGINE: Fields = {
 }
 _OF_SERVICE: Fields = {**_OF_ENGINE, "engine": IntegerField(AuditEventRow.engine_id)}
 
-_KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
+KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
+"""The order of the log."""
 _INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
 # Set only by the statement that the table's trigger allows to remove rows.
 _REMOVING = select(func.set_config("memory_bank.audit_retention", "on", true()))
-
-After = tuple[datetime, str, int]
-"""The key of an event in time order."""
 
 
 def filter_fields(engine_id: int | None) -> Fields:
@@ -97,29 +95,29 @@ def until(moment: datetime) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice[After]
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
 ) -> Sequence[AuditEventRow]:
-    """Return events of an engine in time order."""
+    """Return a page of an engine's events."""
     statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
-    return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def list_page_of_all(
-    session: Session, clause: ColumnElement[bool], page: Slice[After]
+    session: Session, clause: ColumnElement[bool], page: Slice
 ) -> Sequence[AuditEventRow]:
-    """Return events of all engines in time order."""
+    """Return a page of the events of all engines."""
     statement = select(AuditEventRow).where(clause)
-    return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
     """Remove up to `limit` events older than the retention; return their number; for a sweep."""
     is_old = AuditEventRow.create_time <= database_time(session) - kept
-    old = select(*_KEY).where(is_old).order_by(*_KEY).limit(limit)
+    old = select(*KEY).where(is_old).order_by(*KEY).limit(limit)
     await session.execute(_REMOVING)
     statement = (
         delete(AuditEventRow)
-        .where(tuple_(*_KEY).in_(old))
+        .where(tuple_(*KEY).in_(old))
         .returning(AuditEventRow.event_id)
         .execution_options(synchronize_session=False)
     )

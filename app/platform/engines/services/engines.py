@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, note
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
@@ -17,7 +18,7 @@ from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.platform.engines.schemas import (
     ListReasoningEnginesResponse,
     ReasoningEngine,
@@ -93,9 +94,9 @@ class EngineService:
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
         name = EngineName(parent.project, parent.location, new_id(now))
-        new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
+        new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
         async with self.db.transaction() as session:
-            known = await idempotency.replay(session, new, once, within=_NO_ENGINE)
+            known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
             if known is not None:
                 return known
             row = await repository.insert_engine(session, _new_values(name, request, now))
@@ -123,10 +124,8 @@ class EngineService:
         self._check_policy(request)
         async with self.db.transaction() as session:
             row = await repository.get(session, name, Lock.UPDATE)
-            new = self._operation(
-                name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
-            )
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            new = self._operation(name_of(row), "engines.update", "UpdateReasoningEngine", now)
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
             values = {**_values(request, changed), "update_time": now}
@@ -141,17 +140,15 @@ class EngineService:
         page: PageRequest,
     ) -> ListReasoningEnginesResponse:
         """Return a page of the engines within a caller's reach, newest first."""
-        limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
-        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        asked = Slice.of(page, query, repository.KEY, is_descending=True)
         where = repository.is_within(reach) & clause.condition
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            rows = await repository.list_page(session, location, where, limit + 1, after)
-        last = rows[limit - 1] if len(rows) > limit else None
+            rows, token = asked.cut(await repository.list_page(session, location, where, asked))
         return ListReasoningEnginesResponse(
-            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],
-            next_page_token=last and encode_token(query, [last.create_time, last.engine_id]),
+            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
+            next_page_token=token,
         )
 
     def _check_policy(self, request: ReasoningEngineRequest) -> None:
@@ -159,15 +156,8 @@ class EngineService:
         policy = config.memory_policy if config else None
         check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
-    def _operation(self, name: EngineName, kind: str, details: str, now: datetime) -> NewOperation:
-        return NewOperation(
-            engine_id=name.engine,
-            engine_name=str(name),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(details)},
-        )
+    def _operation(self, name: EngineName, kind: str, method: str, now: datetime) -> NewOperation:
+        return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
 
 
 def _parent_of_new(location: LocationName) -> LocationName:

@@ -5,11 +5,12 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_, union_all, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, true, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.kernel.auth import Reach
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
@@ -243,6 +244,8 @@ FILTER_FIELDS: Fields = {
     "create_time": TimestampField(EngineRow.create_time),
     "update_time": TimestampField(EngineRow.update_time),
 }
+KEY = (EngineRow.create_time, EngineRow.engine_id)
+"""The order of the list."""
 
 
 def is_within(reach: Reach) -> ColumnElement[bool]:
@@ -255,13 +258,8 @@ async def list_page(
     session: Session,
     location: LocationName,
     clause: ColumnElement[bool],
-    limit: int,
-    after: tuple[datetime, int] | None,
+    page: Slice,
 ) -> Sequence[EngineRow]:
-    """Return up to `limit` engines of a location, newest first."""
+    """Return a page of the engines of a location."""
     statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
-    key = (EngineRow.create_time, EngineRow.engine_id)
-    if after is not None:
-        statement = statement.where(tuple_(*key) < after)
-    statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources, ResponseReader
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, Reason
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
-from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.paging import PageRequest
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.store import idempotency, repository
@@ -66,14 +67,14 @@ class OperationService:
 
     async def list_page(self, engine: EngineName, page: PageRequest) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without texts in responses."""
-        limit = clamp_page_size(page.size)
         query = {"list": "operations", "engine": engine.engine}
-        after = typed_key(decode_token(page.token, query), str)[0] if page.token else None
+        asked = Slice.of(page, query, repository.KEY, is_descending=True)
         async with self.db.snapshot() as session:
-            rows = await repository.list_page(session, engine, limit + 1, after, self.clock.now())
-        more = encode_token(query, [rows[limit - 1].operation_id]) if len(rows) > limit else None
+            rows, token = asked.cut(
+                await repository.list_page(session, engine, asked, self.clock.now())
+            )
         return ListOperationsResponse(
-            operations=[Operation.from_row(row) for row in rows[:limit]], next_page_token=more
+            operations=[Operation.from_row(row) for row in rows], next_page_token=token
         )
 
     async def wait(
@@ -101,7 +102,7 @@ class OperationService:
         """Cancel a pending operation; ask a running one to stop; leave an ended one alone."""
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await idempotency.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.claim(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
             await repository.cancel(session, row, now, self.keep)
@@ -114,7 +115,7 @@ class OperationService:
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await idempotency.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.claim(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
             if not OperationState(row.state).is_final:

@@ -21,12 +21,28 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
 
-async def answered(
+async def lookup(
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
+) -> RequestIdRow | None:
+    """Return the record of a request on an engine that was done before; store nothing.
+
+    For a check before the transaction that claims the id: a concurrent one may still be faster.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    return await _find(session, once, _is_request(engine_id, once), RequestIdRow.remove_time > now)
+
+
+async def lookup_operation(
     session: Session, engine: EngineName, once: IdempotencyKey | None, now: datetime
 ) -> OperationRow | None:
     """Return the operation that answered this request before, if any; store nothing.
 
-    For the request that deletes its own engine: `replay` would come too late for a repetition.
+    For requests that must not store anything before the check, or whose own engine may be gone.
+    Unlike `lookup`, it also finds a record that is past its time and not yet removed.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -34,16 +50,60 @@ async def answered(
     """
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_is_request(engine.engine, once))
-    known = (await session.execute(statement)).scalar_one_or_none()
-    return (
-        None
-        if known is None
-        else await _operation_of(session, engine, _check_same_request(known, once), now)
+    known = await _find(session, once, _is_request(engine.engine, once))
+    return None if known is None else await _operation_of(session, engine, known, now)
+
+
+async def claim(
+    session: Session,
+    engine_id: int,
+    once: IdempotencyKey | None,
+    now: datetime,
+    operation: tuple[int, str | None] | None = None,
+) -> RequestIdRow | None:
+    """Return the record of a request on an engine that was done before; else record it.
+
+    A second request with the same id waits here until the first transaction ends.
+
+    Args:
+        session: the transaction that does the request.
+        engine_id: the engine within which the id is unique for its caller.
+        once: the id; None claims nothing.
+        now: the moment from which the record is kept.
+        operation: the operation, by engine and id, that answers the request; None: there is none.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    mine = _is_request(engine_id, once)
+    is_over = RequestIdRow.remove_time <= database_time(session)
+    await session.execute(delete(RequestIdRow).where(mine, is_over))
+    operation_engine_id, operation_id = operation or (engine_id, None)
+    inserted = await session.execute(
+        upsert(RequestIdRow)
+        .values(
+            engine_id=engine_id,
+            caller=once.caller,
+            request_id=once.request_id,
+            request_hash=once.request_hash,
+            operation_engine_id=operation_engine_id,
+            operation_id=operation_id,
+            remove_time=now + once.keep,
+        )
+        .on_conflict_do_nothing()
+        .returning(RequestIdRow.request_id)
     )
+    if inserted.first() is not None:
+        return None
+    known = await _find(session, once, mine)
+    assert known is not None, "its transaction has ended, and it is kept for longer"
+    note(session, replayed=once.request_id)
+    return known
 
 
-async def replay(
+async def replay_operation(
     session: Session, new: NewOperation, once: IdempotencyKey | None, within: int | None = None
 ) -> OperationRow | None:
     """Return the operation that answered this request before; else record that `new` does.
@@ -55,133 +115,29 @@ async def replay(
         AlreadyExists: the id was used with another request.
         NotFound: the operation is no longer kept.
     """
-    if once is None:
-        return None
     engine_id = new.engine_id if within is None else within
-    known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
+    known = await claim(session, engine_id, once, new.now, (new.engine_id, new.operation_id))
     if known is None:
         return None
     return await _operation_of(session, EngineName.parse(new.engine_name), known, new.now)
 
 
-async def is_repeated(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> bool:
-    """Return True if a request on an engine was done before; else record it.
-
-    For requests without an operation of their own: a repetition has nothing left to do.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    if once is None:
-        return False
-    is_known = await _remember(session, engine_id, once, (engine_id, None), now) is not None
-    if is_known:
-        note(session, replayed=once.request_id)
-    return is_known
-
-
-async def is_known(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> bool:
-    """Return True if a request on an engine was done before; store nothing.
-
-    For requests that take several transactions, the last of which records them.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    return await _find(session, engine_id, once, now) is not None
-
-
-async def find_answer(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> dict[str, Any] | None:
-    """Return the answer stored by `keep_answer` for this request, if any; store nothing.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-        NotFound: the answer is no longer kept; the request is not done again.
-    """
-    known = await _find(session, engine_id, once, now)
-    return None if known is None else _stored_answer(known)
-
-
-async def bind(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
+async def store_response(
+    session: Session, engine_id: int, once: IdempotencyKey | None, response: Mapping[str, Any]
 ) -> None:
-    """Record a request that may run again, so that no other request can use its id.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
+    """Store the response of a request that this transaction has claimed."""
     if once is not None:
-        await _remember(session, engine_id, once, (engine_id, None), now)
+        stored = update(RequestIdRow).where(_is_request(engine_id, once))
+        stored = stored.values(answer=dict(response))
+        await session.execute(stored.execution_options(synchronize_session=False))
 
 
-async def recalled(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> tuple[bool, dict[str, Any] | None]:
-    """Return whether a request was done before, and its stored answer; store nothing.
-
-    For a check before the request's own transaction: a concurrent one may still be faster.
+def response_of(known: RequestIdRow) -> dict[str, Any]:
+    """Return the stored response of a request that was done before.
 
     Raises:
-        AlreadyExists: the id was used with another request.
+        NotFound: the response is no longer kept; the request is not done again.
     """
-    if once is None:
-        return False, None
-    statement = select(RequestIdRow).where(
-        _is_request(engine_id, once), RequestIdRow.remove_time > now
-    )
-    known = (await session.execute(statement)).scalar_one_or_none()
-    return (False, None) if known is None else (True, _check_same_request(known, once).answer)
-
-
-async def answered_with(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> dict[str, Any] | None:
-    """Return the answer stored by `keep_answer` for this request; else record the request.
-
-    For requests without an operation of their own that have an answer.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-        NotFound: the answer is no longer kept; the request is not done again.
-    """
-    if once is None:
-        return None
-    known = await _remember(session, engine_id, once, (engine_id, None), now)
-    if known is None:
-        return None
-    answer = _stored_answer(known)
-    note(session, replayed=once.request_id)
-    return answer
-
-
-async def keep_answer(
-    session: Session, engine_id: int, once: IdempotencyKey | None, answer: Mapping[str, Any]
-) -> None:
-    """Store the answer of a request that `answered_with` has recorded in this transaction."""
-    if once is not None:
-        kept = update(RequestIdRow).where(_is_request(engine_id, once)).values(answer=dict(answer))
-        await session.execute(kept.execution_options(synchronize_session=False))
-
-
-async def _find(
-    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> RequestIdRow | None:
-    if once is None:
-        return None
-    statement = select(RequestIdRow).where(
-        _is_request(engine_id, once), RequestIdRow.remove_time > now
-    )
-    known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else _check_same_request(known, once)
-
-
-def _stored_answer(known: RequestIdRow) -> dict[str, Any]:
     if known.answer is None:
         # Lost by a downgrade to a schema without answers and an upgrade again.
         raise NotFound(
@@ -191,38 +147,17 @@ def _stored_answer(known: RequestIdRow) -> dict[str, Any]:
     return known.answer
 
 
-async def _remember(
-    session: Session,
-    engine_id: int,
-    once: IdempotencyKey,
-    operation: tuple[int, str | None],
-    now: datetime,
+async def _find(
+    session: Session, once: IdempotencyKey, *conditions: ColumnElement[bool]
 ) -> RequestIdRow | None:
-    """Record the operation (engine and id) that answers a request; return any earlier record.
-
-    A second request with the same id waits here until the first transaction ends.
-    """
-    mine = _is_request(engine_id, once)
-    is_over = RequestIdRow.remove_time <= database_time(session)
-    await session.execute(delete(RequestIdRow).where(mine, is_over))
-    inserted = await session.execute(
-        upsert(RequestIdRow)
-        .values(
-            engine_id=engine_id,
-            caller=once.caller,
-            request_id=once.request_id,
-            request_hash=once.request_hash,
-            operation_engine_id=operation[0],
-            operation_id=operation[1],
-            remove_time=now + once.keep,
+    statement = select(RequestIdRow).where(*conditions)
+    known = (await session.execute(statement)).scalar_one_or_none()
+    if known is not None and known.request_hash != once.request_hash:
+        raise AlreadyExists(
+            "requestId: this id was used with another request; use a new one.",
+            Reason.REQUEST_ID_REUSED,
         )
-        .on_conflict_do_nothing()
-        .returning(RequestIdRow.request_id)
-    )
-    if inserted.first() is not None:
-        return None
-    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    return _check_same_request(known, once)
+    return known
 
 
 def _is_request(engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
@@ -231,15 +166,6 @@ def _is_request(engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
         RequestIdRow.caller == once.caller,
         RequestIdRow.request_id == once.request_id,
     )
-
-
-def _check_same_request(known: RequestIdRow, once: IdempotencyKey) -> RequestIdRow:
-    if known.request_hash != once.request_hash:
-        raise AlreadyExists(
-            "requestId: this id was used with another request; use a new one.",
-            Reason.REQUEST_ID_REUSED,
-        )
-    return known
 
 
 async def _operation_of(

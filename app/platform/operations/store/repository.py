@@ -6,7 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.insertions import Insertion
+from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.kernel.audit import Audited
@@ -23,7 +24,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import OperationState
+from app.platform.operations.logic.states import OperationState, type_url
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
@@ -37,6 +38,8 @@ DONE = Insertion(
     "update_time due_time remove_time scopes caller",
 )
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
+KEY = (OperationRow.operation_id,)
+"""The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
 CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 
@@ -65,6 +68,12 @@ class NewOperation:
     """The id of the key that asked for it, if not the session's caller."""
     memory_id: str | None = None
     """The memory that is the parent in its name; None: the engine is."""
+
+    @classmethod
+    def of(cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta) -> Self:
+        """Build an operation on an engine, whose metadata are those of the method."""
+        details = {"@type": type_url(f"{method}OperationMetadata")}
+        return cls(engine.engine, str(engine), kind, now, keep, details)
 
     def __post_init__(self) -> None:
         if not self.operation_id:
@@ -198,25 +207,16 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine: EngineName, limit: int, after: str | None, now: datetime
+    session: Session, engine: EngineName, page: Slice, now: datetime
 ) -> Sequence[OperationRow]:
-    """Return up to `limit` operations, newest first, older than the id `after`."""
+    """Return a page of an engine's operations."""
     statement = select(OperationRow).where(_is_under(engine), is_kept(now))
-    if after is not None:
-        statement = statement.where(OperationRow.operation_id < after)
-    # Ids are 18 digits ordered by time, so text order is creation order.
-    statement = statement.order_by(OperationRow.operation_id.desc()).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 async def remove(session: Session, row: OperationRow) -> None:
     """Remove an ended operation."""
-    await session.execute(
-        delete(OperationRow).where(
-            OperationRow.engine_id == row.engine_id,
-            OperationRow.operation_id == row.operation_id,
-        )
-    )
+    await session.execute(delete(OperationRow).where(_is(row)))
 
 
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
@@ -228,9 +228,7 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     """
     if row.request is None:
         return
-    is_it = and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
-    )
+    is_it = _is(row)
     if row.state == OperationState.RUNNING:
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
     elif row.state == OperationState.PENDING:
@@ -240,6 +238,12 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
             "error": error.as_operation_error(),
         }
         await _end(session, is_it, values, error)
+
+
+def _is(row: OperationRow) -> ColumnElement[bool]:
+    return and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
 
 
 def cancelled() -> Cancelled:
@@ -328,16 +332,9 @@ async def update_done(
     session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
     """Do the same for an operation whose own request continues and is audited itself."""
-    is_it = and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
-    )
     values = {"response": response, "details": _merged_details(details)}
-    await session.execute(
-        update(OperationRow)
-        .where(is_it)
-        .values(values)
-        .execution_options(synchronize_session=False)
-    )
+    statement = update(OperationRow).where(_is(row)).values(values)
+    await session.execute(statement.execution_options(synchronize_session=False))
     leave_word(session, operation=row.name)
 
 

@@ -18,14 +18,7 @@ from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
 from app.kernel.ordering import read_order
-from app.kernel.paging import (
-    PageRequest,
-    clamp_page_size,
-    decode_token,
-    encode_token,
-    rows_within,
-    typed_key,
-)
+from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -106,7 +99,7 @@ class EventService:
         parts = StateParts.of(event.delta)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
@@ -156,14 +149,14 @@ class EventService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             stored = SessionName(name_of(engine), name.session)
-            known = await idempotency.answered_with(session, engine.engine_id, once, now)
+            known = await idempotency.claim(session, engine.engine_id, once, now)
             if known is not None:
-                return _response(stored, known["events"])
+                return _response(stored, idempotency.response_of(known)["events"])
             room = (engine.engine_id, Counted.EVENTS, len(events))
             await check_room(session, self.settings, *room)
             rows = await self._append_batch(session, engine, name, events, (expected, now))
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
-            await idempotency.keep_answer(session, engine.engine_id, once, {"events": numbered})
+            await idempotency.store_response(session, engine.engine_id, once, {"events": numbered})
             return _response(stored, numbered)
 
     async def _append_batch(
@@ -251,7 +244,7 @@ class EventService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            if await idempotency.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.claim(session, engine.engine_id, once, now):
                 return
             row = await repository.get(session, name.session, now, for_update=True)
             seq = await erasure.erase_event(session, name.session, name.event, now)
@@ -273,25 +266,22 @@ class EventService:
             NotFound: no such session.
         """
         now = self.clock.now()
-        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
         order = read_order(order_by, "timestamp", ("timestamp",))
         clause = read_filter(filter_text, repository.EVENT_FILTER_FIELDS, self.settings)
         query = {"list": "events", "session": f"{name.engine.engine}/{name.session}"}
         query |= {"filter": filter_text or "", "order": str(order.is_descending)}
-        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        key = repository.EVENT_KEY
+        asked = Slice.of(page, query, key, MAX_PAGE_SIZE, is_descending=order.is_descending)
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await repository.get(session, name, now)
-            asked = Slice(limit + 1, after, order.is_descending)
-            selection = (session, name, clause.condition)
-            sizes = await repository.list_event_sizes(*selection, asked)
-            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_event_page(*selection, replace(asked, limit=fits))
-        last = rows[-1] if len(sizes) > fits else None
+            rows, token = await repository.list_event_page(
+                session, name, clause.condition, asked, MAX_PAGE_BYTES
+            )
         stored = SessionName(engine, name.session)
         return ListEventsResponse(
             session_events=[SessionEvent.from_row(stored, row) for row in rows],
-            next_page_token=last and encode_token(query, [last.timestamp, last.seq]),
+            next_page_token=token,
         )
 
 

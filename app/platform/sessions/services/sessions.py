@@ -1,7 +1,7 @@
 """Use cases of sessions: create, list, update, delete."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,19 +15,12 @@ from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
-from app.kernel.fieldmask import check, parse_mask
+from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
 from app.kernel.ordering import read_order
-from app.kernel.paging import (
-    PageRequest,
-    clamp_page_size,
-    decode_token,
-    encode_token,
-    rows_within,
-    typed_key,
-)
+from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
@@ -101,7 +94,7 @@ class SessionService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self._operation(engine, CREATE, "CreateSession", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             new = new.concerning({"user_id": request.user_id})
             values = {
@@ -149,10 +142,10 @@ class SessionService:
         """
         now = self.clock.now()
         self._check_policy(request)
-        changed = _changed_fields(request, mask)
+        changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
             row = await repository.get(session, name, now, for_update=True)
             if is_repeated:
                 return await self._session(session, name_of(engine), row)
@@ -186,7 +179,7 @@ class SessionService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self._operation(engine, "sessions.delete", "Delete", now)
-            if (known := await idempotency.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, now, for_update=True)
             new = new.concerning({"user_id": row.user_id})
@@ -203,27 +196,22 @@ class SessionService:
     ) -> ListSessionsResponse:
         """Return a page of sessions that have not expired."""
         now = self.clock.now()
-        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
         order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "sessions", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
-        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        key = repository.key(order.field)
+        asked = Slice.of(page, query, key, MAX_PAGE_SIZE, is_descending=order.is_descending)
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_unexpired(now) & clause.condition
-            asked = Slice(limit + 1, after, order.is_descending)
-            selection = (session, name.engine, where, order.field)
-            sizes = await repository.list_sizes(*selection, asked)
-            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_page(*selection, replace(asked, limit=fits))
+            rows, token = await repository.list_page(
+                session, name.engine, where, asked, MAX_PAGE_BYTES
+            )
             users = {row.user_id for row in rows}
             held = await shared.read(session, name.engine, users)
-        last = rows[-1] if len(sizes) > fits else None
         return ListSessionsResponse(
-            sessions=[Session.from_row(engine, row, held) for row in rows],
-            next_page_token=last
-            and encode_token(query, [getattr(last, order.field), last.session_id]),
+            sessions=[Session.from_row(engine, row, held) for row in rows], next_page_token=token
         )
 
     async def read_response(
@@ -277,18 +265,6 @@ class SessionService:
         return moment_after(now, request.ttl or default, "ttl")
 
     def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
-        return NewOperation(
-            engine_id=engine.engine_id,
-            engine_name=str(name_of(engine)),
-            kind=kind,
-            now=now,
-            keep=self.settings.operation_retention,
-            details={"@type": type_url(f"{method}OperationMetadata")},
+        return NewOperation.of(
+            name_of(engine), kind, method, now, self.settings.operation_retention
         )
-
-
-def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozenset[str]:
-    paths = parse_mask(mask)
-    if paths is None:
-        return frozenset(request.model_fields_set)
-    return check(paths, _MASKABLE)

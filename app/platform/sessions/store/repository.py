@@ -5,7 +5,7 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -30,7 +30,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.pages import Key, Slice, read_within
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName
@@ -43,8 +43,6 @@ from app.platform.sessions.store.tables import (
     SessionRow,
     UserStateRow,
 )
-
-_R = TypeVar("_R")
 
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
 """JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
@@ -89,14 +87,15 @@ async def find(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-async def list_sizes(
-    session: Session,
-    engine_id: int,
-    clause: ColumnElement[bool],
-    by: str,
-    page: Slice[tuple[datetime, str]],
-) -> Sequence[int]:
-    """Return the sizes of the states, in bytes, of the sessions that `list_page` returns.
+def key(by: str) -> Key:
+    """Return the order of a list of sessions by a column."""
+    return getattr(SessionRow, by), SessionRow.session_id
+
+
+async def list_page(
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice, max_bytes: int
+) -> tuple[Sequence[SessionRow], str | None]:
+    """Return a page of an engine's sessions, whose states have at most `max_bytes`.
 
     Shared state counts in each of them.
     """
@@ -109,67 +108,29 @@ async def list_sizes(
         + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
         + func.coalesce(of_all.scalar_subquery(), 0)
     )
-    return await _fetch_page(session, select(size), _of_engine(engine_id, clause, by), page)
+    statement = select(SessionRow).where(SessionRow.engine_id == engine_id, clause)
+    return await read_within(session, statement, page, size, max_bytes)
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
     return func.octet_length(cast(state, Text()))
 
 
-async def list_page(
-    session: Session,
-    engine_id: int,
-    clause: ColumnElement[bool],
-    by: str,
-    page: Slice[tuple[datetime, str]],
-) -> Sequence[SessionRow]:
-    """Return sessions of an engine, ordered by the column `by`."""
-    return await _fetch_page(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
-
-
-async def list_event_sizes(
-    session: Session,
-    name: SessionName,
-    clause: ColumnElement[bool],
-    page: Slice[tuple[datetime, int]],
-) -> Sequence[int]:
-    """Return the sizes, in bytes, of the events that `list_event_page` returns."""
-    sizes = select(SessionEventRow.size_bytes)
-    return await _fetch_page(session, sizes, _of_session(name, clause), page)
+EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
+"""The order of events in time."""
 
 
 async def list_event_page(
-    session: Session,
-    name: SessionName,
-    clause: ColumnElement[bool],
-    page: Slice[tuple[datetime, int]],
-) -> Sequence[SessionEventRow]:
-    """Return events of a session in time order."""
-    return await _fetch_page(session, select(SessionEventRow), _of_session(name, clause), page)
-
-
-_Query = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
-
-
-def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Query:
-    order = (getattr(SessionRow, by), SessionRow.session_id)
-    return and_(SessionRow.engine_id == engine_id, clause), order
-
-
-def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Query:
-    is_mine = and_(
+    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice, max_bytes: int
+) -> tuple[Sequence[SessionEventRow], str | None]:
+    """Return a page of a session's events, which have at most `max_bytes`."""
+    statement = select(SessionEventRow).where(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
         SessionEventRow.delete_time.is_(None),
+        clause,
     )
-    return is_mine & clause, (SessionEventRow.timestamp, SessionEventRow.seq)
-
-
-async def _fetch_page(
-    session: Session, what: Select[_R], asked: _Query, page: Slice[Any]
-) -> Sequence[_R]:
-    where, order = asked
-    return (await session.execute(sliced(what.where(where), order, page))).scalars().all()
+    return await read_within(session, statement, page, SessionEventRow.size_bytes, max_bytes)
 
 
 async def list_events(
