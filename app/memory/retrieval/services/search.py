@@ -75,8 +75,8 @@ class Search:
     async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit]:
         """Return the best memories by meaning, words and signals, as many as exist."""
         wanted = candidate_query(self.embedded, text, asked)
-        found = await find_candidates(self.session, self.query, wanted, self.index)
-        best = best_of(asked, *found, self.count, self.weights)
+        candidates = await find_candidates(self.session, self.query, wanted, self.index)
+        best = best_of(asked, *candidates, self.count, self.weights)
         rows = await repository.find_by_ids(self.session, self.query, list(best))
         return [found_by_everything(rows[key], hit, self.embedded) for key, hit in best.items()]
 
