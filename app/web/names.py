@@ -1,8 +1,8 @@
 """Path parameters as resource names."""
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from fastapi import Depends, Request
 
@@ -30,97 +30,15 @@ from app.kernel.task_names import (
     parse_task_id,
 )
 
-# Patterns for the OpenAPI document only; the parsers answer an id of another form with 404.
+ParentT = TypeVar("ParentT")
+NameT = TypeVar("NameT")
+
+# For the OpenAPI document; the parsers answer an id of another form with 404.
 _PARENT_ID = r"^[^/\u0000-\u001f\u007f]{1,256}$"
 _INT64_ID = f"^{INT64_ID}$"
 _TEXT_ID = f"^{STORED_ID}$"
 _SESSION_ID = f"^{SESSION_ID}$"
 _TASK_ID = f"^{TASK_ID}$"
-
-
-# Read from the path itself: as dependencies of the framework, the parts would take half a
-# millisecond. `path_parameters` declares them to the OpenAPI document.
-
-
-async def _location(request: Request) -> LocationName:
-    path = request.path_params
-    return LocationName.parse(f"projects/{path['project']}/locations/{path['location']}")
-
-
-async def _engine(request: Request) -> EngineName:
-    location = await _location(request)
-    engine_id = parse_engine_id(request.path_params["engine"])
-    return EngineName(location.project, location.location, engine_id)
-
-
-async def _memory(request: Request) -> MemoryName:
-    memory = request.path_params["memory"]
-    return MemoryName(await _engine(request), parse_text_id("memories", memory))
-
-
-async def _session(request: Request) -> SessionName:
-    session = request.path_params["session"]
-    return SessionName(await _engine(request), parse_session_id(session))
-
-
-async def _event(request: Request) -> EventName:
-    event = request.path_params["event"]
-    return EventName(await _session(request), parse_text_id("events", event))
-
-
-async def _summary(request: Request) -> SummaryName:
-    summary = request.path_params["summary"]
-    return SummaryName(await _session(request), parse_text_id("summaries", summary))
-
-
-async def _task_memory(request: Request) -> TaskMemoryName:
-    memory = request.path_params["task_memory"]
-    return TaskMemoryName(await _engine(request), parse_task_id("taskMemories", memory))
-
-
-async def _tool_policy(request: Request) -> ToolPolicyName:
-    tool = request.path_params["tool"]
-    return ToolPolicyName(await _task_memory(request), parse_task_id("toolPolicies", tool))
-
-
-async def _namespace(request: Request) -> NamespaceName:
-    namespace = request.path_params["namespace"]
-    return NamespaceName(await _task_memory(request), parse_task_id("namespaces", namespace))
-
-
-async def _artifact(request: Request) -> ArtifactName:
-    artifact = request.path_params["artifact"]
-    return ArtifactName(await _namespace(request), parse_task_id("artifacts", artifact))
-
-
-async def _operation(request: Request) -> OperationName:
-    operation = request.path_params["operation"]
-    return OperationName(await _engine(request), parse_text_id("operations", operation))
-
-
-async def _revision(request: Request) -> str:
-    revision: str = request.path_params["revision"]
-    return revision
-
-
-async def _key(request: Request) -> str:
-    return parse_text_id("keys", request.path_params["key"])
-
-
-LocationPath = Annotated[LocationName, Depends(_location)]
-EnginePath = Annotated[EngineName, Depends(_engine)]
-MemoryPath = Annotated[MemoryName, Depends(_memory)]
-SessionPath = Annotated[SessionName, Depends(_session)]
-EventPath = Annotated[EventName, Depends(_event)]
-SummaryPath = Annotated[SummaryName, Depends(_summary)]
-TaskMemoryPath = Annotated[TaskMemoryName, Depends(_task_memory)]
-ToolPolicyPath = Annotated[ToolPolicyName, Depends(_tool_policy)]
-NamespacePath = Annotated[NamespaceName, Depends(_namespace)]
-ArtifactPath = Annotated[ArtifactName, Depends(_artifact)]
-OperationPath = Annotated[OperationName, Depends(_operation)]
-RevisionPart = Annotated[str, Depends(_revision)]
-KeyPath = Annotated[str, Depends(_key)]
-"""The id of a key."""
 
 
 class _Collection(NamedTuple):
@@ -158,20 +76,94 @@ _COLLECTIONS = (
     _Collection("key", "keys", _TEXT_ID, "Id of the key."),
 )
 """In the order of resource names, parents first."""
+_BY_PARAMETER = {collection.parameter: collection for collection in _COLLECTIONS}
+_PARSERS: Mapping[str, Callable[[str, str], str]] = {
+    _TEXT_ID: parse_text_id,
+    _SESSION_ID: lambda _, text: parse_session_id(text),
+    _TASK_ID: parse_task_id,
+}
 _UNNAMED = "?"
+
+
+# Read from the path itself: as dependencies of the framework, the parts would take half a
+# millisecond. `path_parameters` declares them to the OpenAPI document.
+
+
+async def _location(request: Request) -> LocationName:
+    path = request.path_params
+    return LocationName.parse(f"projects/{path['project']}/locations/{path['location']}")
+
+
+async def _engine(request: Request) -> EngineName:
+    location = await _location(request)
+    engine_id = parse_engine_id(request.path_params["engine"])
+    return EngineName(location.project, location.location, engine_id)
+
+
+async def _revision(request: Request) -> str:
+    revision: str = request.path_params["revision"]
+    return revision
+
+
+async def _key(request: Request) -> str:
+    return _id("key", request)
+
+
+def _id(parameter: str, request: Request) -> str:
+    """Return an id in the path; one of another form is NOT_FOUND."""
+    collection = _BY_PARAMETER[parameter]
+    return _PARSERS[collection.pattern](collection.segment, request.path_params[parameter])
+
+
+def _child(
+    name: Callable[[ParentT, str], NameT],
+    parent: Callable[[Request], Awaitable[ParentT]],
+    parameter: str,
+) -> Callable[[Request], Awaitable[NameT]]:
+    """Return the reader of a name that is made of its parent's and of the id in a parameter."""
+
+    async def read(request: Request) -> NameT:
+        return name(await parent(request), _id(parameter, request))
+
+    return read
+
+
+_memory = _child(MemoryName, _engine, "memory")
+_session = _child(SessionName, _engine, "session")
+_event = _child(EventName, _session, "event")
+_summary = _child(SummaryName, _session, "summary")
+_task_memory = _child(TaskMemoryName, _engine, "task_memory")
+_tool_policy = _child(ToolPolicyName, _task_memory, "tool")
+_namespace = _child(NamespaceName, _task_memory, "namespace")
+_artifact = _child(ArtifactName, _namespace, "artifact")
+_operation = _child(OperationName, _engine, "operation")
+
+LocationPath = Annotated[LocationName, Depends(_location)]
+EnginePath = Annotated[EngineName, Depends(_engine)]
+MemoryPath = Annotated[MemoryName, Depends(_memory)]
+SessionPath = Annotated[SessionName, Depends(_session)]
+EventPath = Annotated[EventName, Depends(_event)]
+SummaryPath = Annotated[SummaryName, Depends(_summary)]
+TaskMemoryPath = Annotated[TaskMemoryName, Depends(_task_memory)]
+ToolPolicyPath = Annotated[ToolPolicyName, Depends(_tool_policy)]
+NamespacePath = Annotated[NamespaceName, Depends(_namespace)]
+ArtifactPath = Annotated[ArtifactName, Depends(_artifact)]
+OperationPath = Annotated[OperationName, Depends(_operation)]
+RevisionPart = Annotated[str, Depends(_revision)]
+KeyPath = Annotated[str, Depends(_key)]
+"""The id of a key."""
 
 
 def path_parameters(path: str) -> list[dict[str, Any]]:
     """Return the parameters of a path for the OpenAPI document."""
-    by_parameter = {collection.parameter: collection for collection in _COLLECTIONS}
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "description": by_parameter[name].description,
-            "schema": {"type": "string", "pattern": by_parameter[name].pattern},
-            **({"example": example} if (example := by_parameter[name].example) else {}),
+            "description": _BY_PARAMETER[name].description,
+            "schema": {"type": "string", "pattern": _BY_PARAMETER[name].pattern},
+            **({"example": example} if (example := _BY_PARAMETER[name].example) else {}),
         }
         for name in re.findall(r"{(\w+)}", path)
     ]

@@ -18,7 +18,7 @@ FACTS = (
     "Do you like tea?",
     "Work on the garden is due in March.",
 )
-QUERIES = ("Which tea do I like?", "When did Anna move?", "I like green tea in the morning", "😀")
+QUERY = "Which tea do I like?"
 
 
 @pytest.fixture
@@ -46,43 +46,28 @@ async def search(client: httpx.AsyncClient, query: str, **fields: Any) -> list[d
     return found
 
 
-@pytest.mark.parametrize("ranking", ["hybrid", "vector"])
-@pytest.mark.parametrize("query", QUERIES)
-async def test_it_finds_what_a_filtered_search_finds(
-    bank: httpx.AsyncClient, statements: list[str], ranking: str, query: str
-) -> None:
-    await configure(bank, similaritySearchConfig={"ranking": ranking})
-    filtered = await search(bank, query, filter='create_time>"2000-01-01T00:00:00Z"')
-    assert any("memory_vectors" in one for one in statements)
-    statements.clear()
-    assert await search(bank, query) == filtered
-    assert len(filtered) == 4
-    # Whether a key has ended is asked for again where the machine is slow.
-    assert [one for one in statements if "api_key_changes" not in one] == []
-
-
 async def test_a_changed_configuration_counts_at_once(bank: httpx.AsyncClient) -> None:
-    (first, *_) = await search(bank, QUERIES[0])
+    (first, *_) = await search(bank, QUERY)
     assert first["explanation"]["ranking"] == "hybrid"
     await configure(bank, similaritySearchConfig={"ranking": "vector"})
-    (first, *_) = await search(bank, QUERIES[0])
+    (first, *_) = await search(bank, QUERY)
     assert first["explanation"]["ranking"] == "vector"
 
 
 async def test_nothing_deleted_is_found(bank: httpx.AsyncClient) -> None:
     for _ in range(2):
-        (first, *_) = await search(bank, QUERIES[0])
+        (first, *_) = await search(bank, QUERY)
         name = first["memory"]["name"].rpartition("/")[2]
         ok(await bank.delete(f"memories/{name}"))
-        left = await search(bank, QUERIES[0])
+        left = await search(bank, QUERY)
         assert name not in {one["memory"]["name"].rpartition("/")[2] for one in left}
 
 
 async def test_an_empty_scope_and_a_deleted_engine_are_told_apart(bank: httpx.AsyncClient) -> None:
-    await search(bank, QUERIES[0])
-    assert await search(bank, QUERIES[0], scope={"user_id": "nobody"}) == []
+    await search(bank, QUERY)
+    assert await search(bank, QUERY, scope={"user_id": "nobody"}) == []
     assert (await bank.delete(str(bank.base_url).rstrip("/") + "?force=true")).is_success
-    params = {"searchQuery": QUERIES[0]}
+    params = {"searchQuery": QUERY}
     gone = await bank.post(
         "/memories:retrieve", json={"scope": SCOPE, "similaritySearchParams": params}
     )

@@ -1,4 +1,4 @@
-"""One search inside a small scope with the fast statements; see `hot.py`."""
+"""The fast path of a search: no filters, no index, and its own statements (`fast_sql.py`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from app.adapters.db.session import Database
 from app.memory.memories.services.embedding import EmbeddedQuery
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.retrieval.logic.asking import RetrievalQuery
-from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics, rank
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.services.search import (
     SearchHit,
+    best_of,
+    candidate_query,
     found_by_distance,
     found_by_everything,
-    unrelated_last,
 )
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
@@ -49,18 +50,12 @@ class FastSearch:
 
     async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit] | None:
         """Return the best memories by meaning, words and signals, as many as exist."""
-        embedded = self.embedded
-        vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
-        statistics, candidates = await self._candidates(wanted)
-        ranked = unrelated_last(candidates, rank(asked, statistics, candidates))[: self.count]
-        best = {hit.candidate.memory_id: hit for hit in ranked}
+        candidates = await self._candidates(candidate_query(self.embedded, text, asked))
+        best = best_of(asked, *candidates, self.count)
         rows = await self._read(best)
         if rows is None:
             return None
-        return [
-            found_by_everything(rows[memory_id], hit, embedded) for memory_id, hit in best.items()
-        ]
+        return [found_by_everything(rows[key], hit, self.embedded) for key, hit in best.items()]
 
     async def _candidates(
         self, wanted: CandidateQuery

@@ -1,4 +1,4 @@
-"""One search inside a scope: its hits, their order, and the explanation of each."""
+"""The reference path of a search in a scope, and what both paths share: order, explanations."""
 
 import json
 import math
@@ -16,7 +16,14 @@ from app.memory.memories.services.embedding import EmbeddedQuery
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import RetrievalQuery
-from app.memory.retrieval.logic.ranking import WEIGHTS, Ranked, RankingCandidate, Weights, rank
+from app.memory.retrieval.logic.ranking import (
+    WEIGHTS,
+    Ranked,
+    RankingCandidate,
+    Statistics,
+    Weights,
+    rank,
+)
 from app.memory.retrieval.schemas import Explanation, SourceEvent
 from app.memory.retrieval.store import nearest, repository
 from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
@@ -67,18 +74,32 @@ class Search:
 
     async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit]:
         """Return the best memories by meaning, words and signals, as many as exist."""
-        embedded = self.embedded
-        vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
-        statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
-        ordered = rank(asked, statistics, candidates, self.weights)
-        ranked = unrelated_last(candidates, ordered)[: self.count]
-        ids = [hit.candidate.memory_id for hit in ranked]
-        rows = await repository.find_by_ids(self.session, self.query, ids)
-        return [found_by_everything(rows[hit.candidate.memory_id], hit, embedded) for hit in ranked]
+        wanted = candidate_query(self.embedded, text, asked)
+        candidates = await find_candidates(self.session, self.query, wanted, self.index)
+        best = best_of(asked, *candidates, self.count, self.weights)
+        rows = await repository.find_by_ids(self.session, self.query, list(best))
+        return [found_by_everything(rows[key], hit, self.embedded) for key, hit in best.items()]
 
 
-def unrelated_last(
+def candidate_query(embedded: EmbeddedQuery, text: str, asked: RetrievalQuery) -> CandidateQuery:
+    """Return the query for candidates; vectors without meaning do not choose any."""
+    vector = None if embedded.is_lexical_only else embedded.vector
+    return CandidateQuery(text, asked.language, embedded.model_id, vector)
+
+
+def best_of(
+    asked: RetrievalQuery,
+    statistics: Statistics,
+    candidates: Sequence[RankingCandidate],
+    count: int,
+    weights: Weights = WEIGHTS,
+) -> dict[str, Ranked]:
+    """Return the best candidates by id, best first."""
+    ranked = _unrelated_last(candidates, rank(asked, statistics, candidates, weights))
+    return {hit.candidate.memory_id: hit for hit in ranked[:count]}
+
+
+def _unrelated_last(
     candidates: Sequence[RankingCandidate], ranked: Sequence[Ranked]
 ) -> list[Ranked]:
     """Put candidates without any relation to the query last, in the order of `candidates`."""

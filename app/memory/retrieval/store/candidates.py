@@ -34,7 +34,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
-from sqlalchemy.sql.elements import False_, True_
+from sqlalchemy.sql.elements import False_
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
@@ -119,15 +119,8 @@ def _of_large_scope(
     # The hits by distance are enough; to fill up the rest, the scope would have to be read.
     most = (POOL, BY_WORDS)
     if query.is_unfiltered:
-        values = query.values() | {
-            "model_id": wanted.model_id,
-            "text": folded(wanted.text),
-            "language": wanted.language,
-        }
-        with_vectors = wanted.vector is not None
-        if with_vectors:
-            values["vector"] = wanted.vector
-        return of_large_scope(index.dimensions, most, with_vectors=with_vectors), values
+        statement = of_large_scope(index.dimensions, most, with_vectors=wanted.vector is not None)
+        return statement, values_of(query, wanted) | {"model_id": wanted.model_id}
     vector = None if wanted.vector is None else literal(wanted.vector, EMBEDDING)
     large = LargeScope(query, wanted.model_id, vector, index)
     text, language = literal(folded(wanted.text), Text), literal(wanted.language, Text)
@@ -143,20 +136,18 @@ def of_whole_scope(
     query: ScopeQuery, wanted: CandidateQuery
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that reads the whole scope, and its values."""
-    values: dict[str, Any] = {
-        "engine_id": query.engine_id,
-        "scope_hash": query.scope_hash,
-        "memory_types": list(query.memory_types),
-        "now": query.now,
-        "text": folded(wanted.text),
-        "language": wanted.language,
-    }
     with_vectors = wanted.vector is not None
-    if with_vectors:
+    if query.is_unfiltered:
+        return _unfiltered(with_vectors=with_vectors), values_of(query, wanted)
+    return _statement(query.clause, with_vectors=with_vectors), values_of(query, wanted)
+
+
+def values_of(query: ScopeQuery, wanted: CandidateQuery) -> dict[str, Any]:
+    """Return the values for the parameters of a statement that reads the scope."""
+    values = query.values() | {"text": folded(wanted.text), "language": wanted.language}
+    if wanted.vector is not None:
         values |= {"model_id": wanted.model_id, "vector": wanted.vector}
-    if isinstance(query.clause, True_):
-        return _unfiltered(with_vectors=with_vectors), values
-    return _statement(query.clause, with_vectors=with_vectors), values
+    return values
 
 
 def _statistics(rows: Sequence[Any]) -> Statistics:

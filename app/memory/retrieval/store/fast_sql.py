@@ -10,18 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Integer,
-    LargeBinary,
-    Select,
-    Text,
-    bindparam,
-    select,
-    true,
-)
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import Integer, Select, Text, bindparam, select
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.session import Database
@@ -29,8 +18,13 @@ from app.adapters.db.texts import prepared
 from app.memory.memories.store.fast_sql import COLUMNS
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
-from app.memory.retrieval.store.candidates import CandidateQuery, candidates_of, of_whole_scope
-from app.memory.retrieval.store.nearest import ScopeQuery, Vector, nearest
+from app.memory.retrieval.store.candidates import (
+    CandidateQuery,
+    candidates_of,
+    of_whole_scope,
+    values_of,
+)
+from app.memory.retrieval.store.nearest import ScopeQuery, Vector, any_query, nearest
 from app.memory.retrieval.store.small import MOST, Read, candidates_among, of_small_scope
 from app.platform.engines.store.tables import EngineRow
 
@@ -67,9 +61,8 @@ async def find_if_small(
     db: Database, query: ScopeQuery, wanted: CandidateQuery
 ) -> tuple[Statistics, list[RankingCandidate]] | None:
     """Return the same as `find_candidates`, for less; None if the scope is larger than `MOST`."""
-    _, values = of_whole_scope(query, wanted)
     statement = of_small_scope(with_vectors=wanted.vector is not None)
-    read = await db.run(*prepared(statement, values))
+    read = await db.run(*prepared(statement, values_of(query, wanted)))
     if len(read) > MOST:
         return None
     return candidates_among([Read(*row) for row in read])
@@ -79,33 +72,16 @@ async def find_nearest(
     db: Database, query: ScopeQuery, model_id: str, vector: Vector, limit: int
 ) -> dict[str, float]:
     """Return the distances of the nearest memories by id, nearest first."""
-    values = {
-        "engine_id": query.engine_id,
-        "scope_hash": query.scope_hash,
-        "memory_types": list(query.memory_types),
-        "now": query.now,
-        "model_id": model_id,
-        "vector": vector,
-        "count": limit,
-    }
+    values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
     rows: Any = await db.run(*prepared(_nearest(), values))
     return dict(rows)
 
 
 @cache
 def _nearest() -> Select[*tuple[Any, ...]]:
-    # Bind parameters, where the statement otherwise holds the values themselves.
     given: Any = bindparam
-    query = ScopeQuery(
-        engine_id=given("engine_id", type_=BigInteger),
-        scope_hash=given("scope_hash", type_=LargeBinary),
-        memory_types=given("memory_types", type_=ARRAY(Text)),
-        clause=true(),
-        now=given("now", type_=DateTime(timezone=True)),
-    )
-    vector = bindparam("vector", type_=EMBEDDING)
     model_id, limit = given("model_id", type_=Text), given("count", type_=Integer)
-    near = nearest(query, model_id, vector, limit).subquery("near")
+    near = nearest(any_query(), model_id, given("vector", type_=EMBEDDING), limit).subquery("near")
     # Without the column `place`, whose type the driver cannot read.
     return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
 

@@ -57,7 +57,7 @@ _ALONE: _Sides = (None, None)
 def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement that reads the scope, at most one memory more than `MOST`.
 
-    Its parameters are the values of `of_whole_scope`.
+    Its parameters are those of `candidates.values_of`.
     """
     scope, words = read_scope(true(), with_vectors=with_vectors, most=MOST + 1)
     terms = select(func.count(words.c.n.distinct())).scalar_subquery()
