@@ -7,7 +7,6 @@ import re
 from importlib import import_module
 
 import httpx
-import pytest
 
 from tests.architecture.statements_plugin import recorded
 from tests.architecture.tenancy import TENANT_TABLES, unconfined
@@ -78,7 +77,10 @@ def test_nothing_else_than_migrations_handles_whole_tables() -> None:
     assert others <= {"app.adapters.db.definitions.define"}
 
 
-@pytest.mark.parametrize("name", ALLOWED)
-def test_the_list_names_what_exists(name: str) -> None:
+def test_the_list_names_what_exists() -> None:
+    assert [name for name in ALLOWED if not _is_function(name)] == []
+
+
+def _is_function(name: str) -> bool:
     module, _, function = name.rpartition(".")
-    assert callable(getattr(import_module(module), function))
+    return callable(getattr(import_module(module), function, None))
