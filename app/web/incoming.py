@@ -19,7 +19,7 @@ from app.web.headers import header
 
 PIECE_BYTES = 64 * 1024
 """Bytes accounted for a streamed body; other bodies count for more."""
-_LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0
 _LOOKS = 5
 """Number of checks over which the pace must suffice."""
 _SLACK_LOOKS = 1
@@ -73,7 +73,7 @@ class Incoming:
         """Accounted bytes, beyond which more must be requested."""
         self._waited = 0.0
         self._deadline = pace.seconds
-        self._next_look = _LOOK_SECONDS
+        self._next_look = LOOK_SECONDS
         self._looks = [0]
         """Bytes received at the last checks, a second apart."""
 
@@ -158,7 +158,7 @@ class Incoming:
         raise no_room()
 
     def _check_pace(self, held: HeldBody, *, is_late: bool) -> None:
-        self._next_look = self._waited + _LOOK_SECONDS
+        self._next_look = self._waited + LOOK_SECONDS
         held.count()
         if is_late:
             self._looks.clear()

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from app.settings.settings import Settings
 from tests.architecture.code import modules
 
@@ -36,32 +34,35 @@ COUNTED = {
 }
 """What the number of a setting without a unit counts."""
 
-every_setting = pytest.mark.parametrize("name", Settings.model_fields)
+FIELDS = Settings.model_fields
+USED = re.compile(r"(?:(?<=\bself\.)|(?<=settings\.))\w+")
 
 
-@every_setting
-def test_it_is_described(name: str) -> None:
-    description = Settings.model_fields[name].description
-    assert description
-    assert description.endswith(".")
+def test_each_is_described() -> None:
+    undescribed = [name for name, field in FIELDS.items() if not _is_sentence(field.description)]
+    assert undescribed == []
 
 
-@every_setting
-def test_a_number_has_its_unit_in_its_name(name: str) -> None:
-    kind = Settings.model_fields[name].annotation
-    if kind in {int, float}:
-        counted = name.partition("_per_")[0].removesuffix("_held")
-        assert counted.rpartition("_")[2] in UNITS | COUNTED
-    if kind is float:
-        assert name.endswith("_seconds")
+def _is_sentence(description: str | None) -> bool:
+    return description is not None and description.endswith(".")
 
 
-@every_setting
-def test_it_has_a_default(name: str) -> None:
-    assert not Settings.model_fields[name].is_required()
+def test_a_number_has_its_unit_in_its_name() -> None:
+    assert [name for name, field in FIELDS.items() if not _has_unit(name, field.annotation)] == []
 
 
-@every_setting
-def test_it_is_used(name: str) -> None:
-    used = re.compile(rf"\bself\.{name}\b|settings\.{name}\b")
-    assert any(used.search(code.text) for code in modules())
+def _has_unit(name: str, kind: object) -> bool:
+    counted = name.partition("_per_")[0].removesuffix("_held")
+    is_seconds = kind is not float or name.endswith("_seconds")
+    return kind not in {int, float} or (
+        counted.rpartition("_")[2] in UNITS | COUNTED and is_seconds
+    )
+
+
+def test_each_has_a_default() -> None:
+    assert [name for name, field in FIELDS.items() if field.is_required()] == []
+
+
+def test_each_is_used() -> None:
+    used = {name for code in modules() for name in USED.findall(code.text)}
+    assert FIELDS.keys() - used == set()

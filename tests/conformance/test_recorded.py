@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
-import pytest
 
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
+from tests.support.cases import in_one_test
 from tests.support.recorded import PARENT, Recorded, Replay, recorded
 
 REQUESTS = recorded()
@@ -107,7 +107,7 @@ def _status(request: Recorded) -> int:
     return 404 if is_missing else 200
 
 
-@pytest.mark.parametrize("request_", REQUESTS, ids=[one.label for one in REQUESTS])
+@in_one_test("request_", REQUESTS)
 async def test_a_recorded_request_is_answered(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock, request_: Recorded
 ) -> None:

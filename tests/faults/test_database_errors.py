@@ -34,10 +34,11 @@ def _counted(state: str) -> float:
     return REGISTRY.get_sample_value(name, {"sqlstate": state}) or 0.0
 
 
-@pytest.fixture(autouse=True)
-def fresh(shared_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was told in the last minute."""
-    monkeypatch.setattr(shared_database._errors, "_last_lines", {})
+@pytest.fixture
+async def shared_database(database_url: str, settings: Settings) -> AsyncIterator[Database]:
+    """A database of the test's own, which has told nothing in the last minute."""
+    async with _opened(database_url, settings) as found:
+        yield found
 
 
 def _only(lines: list[Line], event: str) -> Line:

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, TSVECTOR
 from app.adapters.db.lexical import bits, has_bit, is_matched, rarity, score, terms_of
 from app.adapters.db.session import Database
 from app.language.bm25 import MAX_TERMS, Bm25
+from tests.support.cases import in_one_test
 
 WORDS = [f"w{n}x" for n in range(70)]
 
@@ -18,7 +19,7 @@ def _text(random: Random, most: int) -> list[str]:
     return [WORDS[int(len(WORDS) * random.random() ** 3)] for _ in range(random.randint(1, most))]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@in_one_test("seed", range(20))
 async def test_postgres_scores_random_texts_as_python_does(database: Database, seed: int) -> None:
     random = Random(seed)
     query = random.sample(WORDS, random.randint(1, len(WORDS)))

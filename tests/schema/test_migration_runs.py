@@ -41,7 +41,7 @@ def test_a_run_waits_for_another_and_does_nothing_before(empty_database_url: str
 def test_a_run_that_another_keeps_waiting_too_long_says_so(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrate, "_LOCK_WAIT", "100ms")
+    monkeypatch.setattr(migrate, "LOCK_WAIT", "100ms")
     with psycopg.connect(empty_database_url) as other:
         other.execute("select pg_advisory_xact_lock(%s)", [migrate._LOCK])
         with pytest.raises(SchemaError, match="maybe by another migration"):

@@ -22,7 +22,7 @@ from app.adapters.db.urls import AddressError, plain_url
 
 # Any constant will do if it is the same in every release.
 _LOCK = 7_260_110_421
-_LOCK_WAIT = "15min"
+LOCK_WAIT = "15min"
 """Wait for another run's lock; long, since that run may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
 _HEAD = "head"
@@ -113,7 +113,7 @@ def _migrating(url: str, connect_seconds: int) -> Iterator[tuple[Connection, Con
 def _take_lock(connection: Connection) -> None:
     wait = text("select set_config(:name, :limit, true)")
     connection.execute(wait, {"name": "statement_timeout", "limit": "0"})
-    connection.execute(wait, {"name": "lock_timeout", "limit": _LOCK_WAIT})
+    connection.execute(wait, {"name": "lock_timeout", "limit": LOCK_WAIT})
     connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 

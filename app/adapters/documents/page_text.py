@@ -29,7 +29,7 @@ _STEP = 4 * 1024
 _MAX_OPEN = 512
 """Open elements. An end tag without a start tag is looked up in all open elements: without this
 limit, time would grow with the square of the length."""
-_MAX_HELD = 2 * 1024 * 1024
+MAX_HELD = 2 * 1024 * 1024
 """Characters after which a parser, which holds all that it has read, is replaced."""
 _BLOCK_END = re.compile(r"</(?:p|div|li|tr|dd|h[1-6])>", re.IGNORECASE)
 _MAX_WAIT = 16 * 1024 * 1024
@@ -100,7 +100,7 @@ class _Reader:
         if self._target.open > _MAX_OPEN:
             # After a tag: the rest of a tag that is cut would be read as text.
             return piece.find(">") + 1
-        match = _BLOCK_END.search(piece) if self._held > _MAX_HELD else None
+        match = _BLOCK_END.search(piece) if self._held > MAX_HELD else None
         return match.end() if match else 0
 
     def _may_end(self) -> bool:

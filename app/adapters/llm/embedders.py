@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from app.adapters.llm.managed import ManagedEmbedder
 
-_MAX_ENGINES = 100_000
+MAX_ENGINES = 100_000
 
 
 class Embedders:
@@ -22,7 +22,7 @@ class Embedders:
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
         self.current = current
         self._by_id = {embedder.model_id: embedder for embedder in (*others, current)}
-        self._seen: LRUCache[int, str] = LRUCache(_MAX_ENGINES)
+        self._seen: LRUCache[int, str] = LRUCache(MAX_ENGINES)
         self._lengths: dict[str, int] = {}
 
     @property

@@ -21,7 +21,7 @@ from app.kernel.errors import (
 )
 from app.settings.settings import Settings
 
-_FIRST_DELAY_SECONDS = 0.5
+FIRST_DELAY_SECONDS = 0.5
 _LONGEST_DELAY_SECONDS = 8.0
 _FAIR_SHARE = 0.5
 """The share of the time limit that a request must have had for its timeout to count."""
@@ -194,7 +194,7 @@ def _now() -> float:
 
 def _delay(failed: RequestFailed, attempt: int) -> float:
     """Return the seconds until the next attempt: what the provider asks for, plus full jitter."""
-    longest = min(_FIRST_DELAY_SECONDS * 2.0 ** (attempt - 1), _LONGEST_DELAY_SECONDS)
+    longest = min(FIRST_DELAY_SECONDS * 2.0 ** (attempt - 1), _LONGEST_DELAY_SECONDS)
     return (failed.retry_after_seconds or 0) + longest * _random.random()
 
 

@@ -44,7 +44,7 @@ CLOSED = Counter(
 )
 _LINGER_SECONDS = 1.0
 """Time to read and discard input after a final answer: a reset could lose the answer."""
-_RESERVED_HEADER_SECONDS = 2.0
+RESERVED_HEADER_SECONDS = 2.0
 _MAX_PIPELINED = 32
 """Requests that may be queued on a connection; each takes a hundred times its bytes in memory."""
 _VERSIONS = frozenset({"1.0", "1.1"})
@@ -127,7 +127,7 @@ class Connection(HttpToolsProtocol):
         self._room = room
         self._is_reserved = room is self.rooms.reserve
         if self._is_reserved:
-            self._header_seconds = min(self._header_seconds, _RESERVED_HEADER_SECONDS)
+            self._header_seconds = min(self._header_seconds, RESERVED_HEADER_SECONDS)
         # Pending input is read first: many connections may arrive in one turn of the loop.
         self.loop.call_soon(self._wait)
         self._await((_Phase.HEAD, 0))

@@ -35,7 +35,7 @@ from app.platform.operations.services.runner import Job, Postponed
 from app.settings.settings import Settings
 
 _AT_ONCE = 200
-_EMBEDDED_AT_ONCE = 64
+EMBEDDED_AT_ONCE = 64
 _READ_SECONDS = 60
 
 
@@ -188,7 +188,7 @@ class _Embedding:
             model_id = await self._model(session, is_locked=False)
             if model_id is None:
                 return []
-            pieces = await self._list_unembedded(session, after, _EMBEDDED_AT_ONCE)
+            pieces = await self._list_unembedded(session, after, EMBEDDED_AT_ONCE)
         if not pieces:
             return []
         parts = {

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.wire.structure import bound, count
 
-_MAX_DEPTH = 100
+MAX_DEPTH = 100
 """The limit of protocol buffers."""
-_MAX_VALUES = 100_000
+MAX_VALUES = 100_000
 """Keys and values, at any depth: the cost of validation grows with them, not with bytes."""
 _MAX_LEADING_BLANKS = 64 * 1024
 _BLANKS = b" \t\r\n"
@@ -55,13 +55,13 @@ def _check_size(text: bytes) -> None:
     if len(beginning) > _MAX_LEADING_BLANKS and not beginning.strip(_BLANKS):
         _refuse(f"must not begin with more than {_MAX_LEADING_BLANKS} blanks.")
     most = bound(text)
-    if most.depth <= _MAX_DEPTH and most.values <= _MAX_VALUES:
+    if most.depth <= MAX_DEPTH and most.values <= MAX_VALUES:
         return
     for size in count(text):
-        if size.depth > _MAX_DEPTH:
-            _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
-        if size.values > _MAX_VALUES:
-            _refuse(f"must not hold more than {_MAX_VALUES} keys and values.")
+        if size.depth > MAX_DEPTH:
+            _refuse(f"must not be nested deeper than {MAX_DEPTH}.")
+        if size.values > MAX_VALUES:
+            _refuse(f"must not hold more than {MAX_VALUES} keys and values.")
 
 
 def _parse(text: bytes) -> Any:  # noqa: ANN401 - any JSON value

@@ -40,15 +40,15 @@ log = structlog.get_logger()
 
 _SPAN_ROWS = 10_000
 """Memories that one statement reads; most of them may have their vectors."""
-_OVERLAP = timedelta(minutes=5)
+OVERLAP = timedelta(minutes=5)
 """Time by which catching up looks back: the longest write, and the difference of clocks."""
-_TRIES = 20
+TRIES = 20
 """Rounds of catching up with recent writes; memories without a vector after that are queued."""
-_MOST_NAMED = 100
+MOST_NAMED = 100
 """Refused memories that the operation names; all are counted."""
 _NO_MODEL_PAUSE = timedelta(seconds=10)
 """Wait for a worker that has the model."""
-_SETTLE_SECONDS = 5.0
+SETTLE_SECONDS = 5.0
 _SETTLE_PAUSE_SECONDS = 0.05
 
 
@@ -102,10 +102,10 @@ class _Reembedding:
         since = self._lately()
         async for span in self._spans():
             await self._fill(span)
-        for attempt in range(1, _TRIES + 1):
+        for attempt in range(1, TRIES + 1):
             begun, since = since, self._lately()
             await self._fill(MemorySpan(since=begun))
-            if await self._cut_over(MemorySpan(since=since), is_last=attempt == _TRIES):
+            if await self._cut_over(MemorySpan(since=since), is_last=attempt == TRIES):
                 await self._settle(MemorySpan(since=since))
                 return
         # More is written than this job can catch up with; perhaps not for long.
@@ -218,7 +218,7 @@ class _Reembedding:
             "embeddingModel": self.model,
         }
         if refused:
-            named = sorted(refused)[:_MOST_NAMED]
+            named = sorted(refused)[:MOST_NAMED]
             response["refusedCount"] = len(refused)
             response["refusedMemories"] = [
                 str(MemoryName(self.engine, memory_id)) for memory_id in named
@@ -233,7 +233,7 @@ class _Reembedding:
         engine_id, loop = self.engine.engine, asyncio.get_running_loop()
         async with self.job.db.snapshot() as session:
             wanted = await repository.next_transaction(session)
-        deadline, oldest = loop.time() + _SETTLE_SECONDS, 0
+        deadline, oldest = loop.time() + SETTLE_SECONDS, 0
         while oldest < wanted and loop.time() < deadline:
             async with self.job.db.snapshot() as session:
                 oldest = await repository.oldest_transaction(session)
@@ -252,7 +252,7 @@ class _Reembedding:
         return self.job.clock.now()
 
     def _lately(self) -> datetime:
-        return self._now() - _OVERLAP
+        return self._now() - OVERLAP
 
     def _later(self, error: ServiceError) -> Postponed:
         asked = timedelta(seconds=error.retry_after_seconds or 0)

@@ -13,6 +13,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, GONE, Json, id_of, listed, ok, refusal, retrieved
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
+from tests.support.cases import in_one_test
 from tests.support.generation import given, run, said
 from tests.support.ingestion import IDLE, TEA, ended, ingest, read, runs_after
 from tests.support.operations import USER, create_memory, path_of
@@ -74,7 +75,7 @@ async def test_a_preview_tells_of_own_memories_alone(
     assert refusal(refused) == GONE
 
 
-@pytest.mark.parametrize("scope", [None, {"user_id": "42"}, {"user_id": "42", "app": "x"}])
+@in_one_test("scope", [None, {"user_id": "42"}, {"user_id": "42", "app": "x"}])
 async def test_a_foreign_session_is_no_source(
     bound: Bound, bank: httpx.AsyncClient, scope: dict[str, str] | None
 ) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
@@ -11,6 +10,7 @@ from app.kernel.errors import Reason, Unavailable
 from app.memory.reembedding.services.work import Backlog
 from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, roll_back
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
+from tests.support.cases import in_one_test
 from tests.support.operations import create_memory
 
 GONE_SCOPE = "No such scope for this key, which is restricted to certain values of: {}."
@@ -20,7 +20,7 @@ async def test_a_list_has_what_the_key_sees(bound: Bound) -> None:
     assert await facts(bound.client) == [*bound.kind.memories]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "params",
     [
         {"orderBy": "update_time"},
@@ -80,7 +80,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("request_name", REQUESTS)
+@in_one_test("request_name", REQUESTS)
 async def test_a_foreign_memory_is_told_as_one_that_is_not_there(
     bound: Bound, bank: httpx.AsyncClient, request_name: str
 ) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from tests.support.bank import ENGINE_URL, GONE, Json, id_of, ok, refusal
 from tests.support.bound import SCOPES, Bound, assert_alike, bound_client
+from tests.support.cases import in_one_test
 from tests.support.engines import update_engine
 from tests.support.generation import said
 from tests.support.operations import path_of
@@ -69,7 +69,7 @@ REQUESTS: Mapping[str, tuple[str, str, Json]] = {
 }
 
 
-@pytest.mark.parametrize("request_name", REQUESTS)
+@in_one_test("request_name", REQUESTS)
 async def test_a_foreign_operation_is_told_as_one_that_is_not_there(
     bound: Bound, bank: httpx.AsyncClient, request_name: str
 ) -> None:

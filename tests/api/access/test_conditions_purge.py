@@ -9,6 +9,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES, Bound, facts
+from tests.support.cases import in_one_test
 from tests.support.ingestion import IDLE, TEA, ingest, read, runs_after
 from tests.support.operations import path_of
 from tests.support.undo import undo, undone
@@ -21,7 +22,7 @@ async def _purge(client: httpx.AsyncClient, **body: Any) -> Json:
     return ok(await client.post("/memories:purge", json={"filter": ALL, **body}))
 
 
-@pytest.mark.parametrize("force", [{}, {"force": False}])
+@in_one_test("force", [{}, {"force": False}])
 async def test_a_count_is_of_what_the_key_sees(
     bound: Bound, bank: httpx.AsyncClient, force: Json
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.bank import Json, configure, id_of, ok
 from tests.support.bound import SCOPES, Bound
+from tests.support.cases import in_one_test
 
 SIMILAR: Json = {"similaritySearchParams": {"searchQuery": "About whom?", "topK": 9}}
 PAGED: Json = {"simpleRetrievalParams": {"pageSize": 1, "pageToken": ""}}
@@ -17,11 +18,10 @@ async def _found(client: httpx.AsyncClient, scope: dict[str, str], **body: Any) 
     return ok(await client.post("/memories:retrieve", json={"scope": scope, **body}))
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_search_finds_what_the_key_sees(bound: Bound, way: str) -> None:
-    nothing = await _found(bound.client, {"user_id": "nobody"}, **WAYS[way])
+async def _assert_finds_its_own(bound: Bound, way: Json) -> None:
+    nothing = await _found(bound.client, {"user_id": "nobody"}, **way)
     for memory_id, scope in SCOPES.items():
-        answer = await _found(bound.client, scope, **WAYS[way])
+        answer = await _found(bound.client, scope, **way)
         if memory_id in bound.kind.memories:
             (found,) = answer["retrievedMemories"]
             assert id_of(found["memory"]) == memory_id
@@ -30,11 +30,16 @@ async def test_a_search_finds_what_the_key_sees(bound: Bound, way: str) -> None:
             assert answer == nothing == {"retrievedMemories": []}
 
 
+@in_one_test("way", WAYS)
+async def test_a_search_finds_what_the_key_sees(bound: Bound, way: str) -> None:
+    await _assert_finds_its_own(bound, WAYS[way])
+
+
 async def test_a_search_by_distance_alone_finds_what_the_key_sees(
     bank: httpx.AsyncClient, bound: Bound
 ) -> None:
     await configure(bank, similaritySearchConfig={"ranking": "vector"})
-    await test_a_search_finds_what_the_key_sees(bound, "similarity")
+    await _assert_finds_its_own(bound, SIMILAR)
 
 
 @pytest.mark.parametrize("way", [SIMILAR, {}])

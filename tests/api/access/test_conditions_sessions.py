@@ -11,6 +11,7 @@ import pytest
 from app.kernel.errors import Reason
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
+from tests.support.cases import in_one_test
 from tests.support.errors import refusal as denial
 from tests.support.operations import path_of
 from tests.support.sessions import append, create_session, event, ids, texts
@@ -23,7 +24,7 @@ def _ids(users: tuple[str, ...]) -> list[str]:
     return sorted(f"s-{user}" for user in users)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "params",
     [
         {},
@@ -82,7 +83,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("request_name", REQUESTS)
+@in_one_test("request_name", REQUESTS)
 async def test_a_foreign_session_is_told_as_one_that_is_not_there(
     bound: Bound, bank: httpx.AsyncClient, request_name: str
 ) -> None:

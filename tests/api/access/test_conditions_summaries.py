@@ -6,6 +6,7 @@ import pytest
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
+from tests.support.cases import in_one_test
 from tests.support.operations import path_of
 from tests.support.summaries import context, events_of, summaries, talk
 
@@ -91,7 +92,7 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "place"), REQUESTS)
+@in_one_test(("method", "place"), REQUESTS)
 async def test_of_other_sessions_there_is_nothing(
     bound: Bound, bank: httpx.AsyncClient, made: dict[str, Json], method: str, place: str
 ) -> None:

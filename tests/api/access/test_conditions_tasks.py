@@ -11,6 +11,7 @@ from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import BAD, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
+from tests.support.cases import in_one_test
 from tests.support.tasks import MEMORY, process, store, stored, text_output, upload
 
 TAKEN = (409, "ALREADY_EXISTS")
@@ -87,7 +88,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("request_name", REQUESTS)
+@in_one_test("request_name", REQUESTS)
 async def test_a_foreign_namespace_is_told_as_one_that_is_not_there(
     bound: Bound, kept: httpx.AsyncClient, request_name: str
 ) -> None:

@@ -39,6 +39,7 @@ from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import count
 from tests.support.bound import KINDS, SCOPES
+from tests.support.cases import in_one_test
 
 pytestmark = pytest.mark.usefixtures("bank")
 
@@ -229,7 +230,7 @@ ESCAPES: list[Callable[[Session], Awaitable[None]]] = [
 ]
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
+@in_one_test("escape", ESCAPES)
 async def test_what_cannot_be_confined_is_refused(
     own: Database, escape: Callable[[Session], Awaitable[None]]
 ) -> None:

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
-import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 
@@ -13,6 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.permissions import Permission, Role
 from tests.support.bank import id_of, ok
+from tests.support.cases import in_one_test
 from tests.support.engines import NOW
 from tests.support.errors import BAD_FIELD, NO_PATH, NOT_FOUND, refusal, violations
 from tests.support.keys import client_with
@@ -151,7 +151,7 @@ _SIZE = "list should have at least 1 item after validation, not 0."
 _VALUE = "must have 1 to 1024 characters, without *"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "field", "description"),
     [
         ({"displayName": None}, "displayName", "input should be a valid string."),
@@ -237,8 +237,8 @@ async def test_every_role_and_permission_can_be_given(client: httpx.AsyncClient)
     assert (made["roles"], made["permissions"]) == (roles, permissions)
 
 
-@pytest.mark.parametrize("verb", ["", ":revoke", ":rotate"])
-@pytest.mark.parametrize("key_id", ["1", "UPPER", "a_b", "x" * 64])
+@in_one_test("verb", ["", ":revoke", ":rotate"])
+@in_one_test("key_id", ["1", "UPPER", "a_b", "x" * 64])
 async def test_a_key_that_does_not_exist_is_not_found(
     client: httpx.AsyncClient, verb: str, key_id: str
 ) -> None:
@@ -259,7 +259,7 @@ async def test_keys_lie_in_no_project(client: httpx.AsyncClient) -> None:
     assert refusal(answer) == NO_PATH
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "fields",
     [
         {"roles": ["editor"]},

@@ -8,6 +8,7 @@ import pytest
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
+from tests.support.cases import in_one_test
 from tests.support.keys import make_key
 
 _CANARY = "4711"
@@ -35,8 +36,8 @@ async def session(client: httpx.AsyncClient) -> str:
     return "sessions/s"
 
 
-@pytest.mark.parametrize("permissions", [["sessions.update"], ["sessions.get", "sessions.update"]])
-@pytest.mark.parametrize(
+@in_one_test("permissions", [["sessions.update"], ["sessions.get", "sessions.update"]])
+@in_one_test(
     ("path", "body"),
     [
         (":recall", {"query": "What is my code?"}),

@@ -13,6 +13,7 @@ from app.kernel.errors import Reason
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import id_of, ok
+from tests.support.cases import in_one_test
 from tests.support.engines import FIRST, NOW
 from tests.support.errors import refusal, violations
 from tests.support.keys import client_with
@@ -95,7 +96,7 @@ async def test_former_secrets_work_until_the_grace_period_ends(
     assert working == [False, False, True]
 
 
-@pytest.mark.parametrize("grace", ["-1s", "2592001s", "1d", 60])
+@in_one_test("grace", ["-1s", "2592001s", "1d", 60])
 async def test_a_grace_period_is_at_most_thirty_days(
     client: httpx.AsyncClient, grace: object
 ) -> None:

@@ -239,7 +239,7 @@ async def test_a_request_that_is_broken_off_takes_nothing_from_those_beside_it(
 async def test_what_is_known_is_bounded(
     lookups: KeyLookups, database: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.platform.access.services.lookups._MAX_KNOWN", 3)
+    monkeypatch.setattr("app.platform.access.services.lookups.MAX_KNOWN", 3)
     good = [await make_key(database, clock.now(), "viewer") for _ in range(5)]
     for secret in (*good, *(mint() for _ in range(5))):
         await lookups.find(secret)

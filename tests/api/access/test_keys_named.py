@@ -8,6 +8,7 @@ from app.kernel.errors import InvalidArgument, NotFound
 from app.platform.access.services.access import KeyService
 from app.process.key_admin import find_id
 from tests.support.bank import id_of, ok
+from tests.support.cases import in_one_test
 
 _KEYS = "http://test/v1/keys"
 
@@ -54,7 +55,7 @@ async def test_a_name_that_is_the_id_of_another_key_is_refused(
     assert await find_id(keys, f"keys/{one}") == one
 
 
-@pytest.mark.parametrize("text", ["", "absent", "engines/7", "../7", "7 ", "keys/", "keys/a b"])
+@in_one_test("text", ["", "absent", "engines/7", "../7", "7 ", "keys/", "keys/a b"])
 async def test_a_name_that_no_key_has_is_told(keys: KeyService, text: str) -> None:
     with pytest.raises(NotFound):
         await find_id(keys, text)

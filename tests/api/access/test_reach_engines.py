@@ -15,6 +15,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import assert_alike
+from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, create_engine, names
 from tests.support.keys import client_with, make_key
 from tests.support.sessions import event
@@ -172,7 +173,7 @@ REQUESTS: tuple[tuple[str, str, Json], ...] = (
 )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@in_one_test("form", FORMS)
 async def test_an_engine_out_of_reach_is_told_as_one_that_is_not_there(
     world: World, form: str
 ) -> None:

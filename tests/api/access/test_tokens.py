@@ -16,6 +16,7 @@ from app.platform.access.services.tokens import TokenService
 from app.process.cli import app as cli
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
+from tests.support.cases import in_one_test
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.tokens import ALGORITHMS, claims, publish, sign, token_app
@@ -35,7 +36,7 @@ async def ask(resources: Resources, file: Path, token: str, **settings: object) 
         return await client.get("/memories")
 
 
-@pytest.mark.parametrize(("key_id", "algorithm"), [*ALGORITHMS.items(), ("rsa", "PS256")])
+@in_one_test(("key_id", "algorithm"), [*ALGORITHMS.items(), ("rsa", "PS256")])
 async def test_a_token_of_each_usual_algorithm_lets_its_caller_in(
     resources: Resources, file: Path, key_id: str, algorithm: str
 ) -> None:
@@ -43,7 +44,7 @@ async def test_a_token_of_each_usual_algorithm_lets_its_caller_in(
     assert (await ask(resources, file, token)).status_code == 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key_id", "algorithm"),
     [("rsa", "RS384"), ("rsa", "RS512"), ("rsa", "PS384"), ("rsa", "PS512"), ("ec384", "ES384")],
 )
@@ -96,8 +97,8 @@ async def test_a_token_without_the_name_of_a_key_needs_a_single_one_that_fits(
     assert refusal(await ask(resources, file, token)) == _INVALID
 
 
-@pytest.mark.parametrize("audience", ["open-memory-bank", ["other", "open-memory-bank"]])
-@pytest.mark.parametrize("expected", ["open-memory-bank", ["this", "open-memory-bank"]])
+@in_one_test("audience", ["open-memory-bank", ["other", "open-memory-bank"]])
+@in_one_test("expected", ["open-memory-bank", ["this", "open-memory-bank"]])
 async def test_one_of_the_audiences_must_be_ours(
     resources: Resources, file: Path, audience: object, expected: object
 ) -> None:

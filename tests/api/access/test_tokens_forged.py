@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from tests.support.cases import in_one_test
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.tokens import (
@@ -261,7 +262,7 @@ async def test_nor_is_it_after_an_honest_one(client: httpx.AsyncClient, clock: F
         await refused(client, TAMPERED[name](clock.now()))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "secret",
     [
         "...",
@@ -283,7 +284,7 @@ async def test_garbage_is_refused_as_a_key_that_is_not_known(
     assert refusal(await client.get("/memories", headers=headers)) == _INVALID
 
 
-@pytest.mark.parametrize("header", ["jwk", "jku", "x5u", "x5c"])
+@in_one_test("header", ["jwk", "jku", "x5u", "x5c"])
 async def test_a_key_that_a_token_brings_along_is_not_used_and_not_fetched(
     client: httpx.AsyncClient, clock: FixedClock, header: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
 from tests.support.bank import GONE, ok, refusal, retrieved
+from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, create_engine
 from tests.support.errors import refusal as full_refusal
 from tests.support.keys import client_with
@@ -41,7 +42,7 @@ async def status(client: httpx.AsyncClient) -> int:
     return (await client.get("/memories")).status_code
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("roles", "can"),
     [
         (["viewer"], [True, False, False, False]),
@@ -166,7 +167,7 @@ async def test_a_number_is_a_value_of_a_scope(opened: Opened) -> None:
     assert [memory["fact"] for memory in listed] == ["I like milk."]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("claim", "value"),
     [
         ("roles", 7),
@@ -183,7 +184,7 @@ async def test_a_claim_that_cannot_be_read_refuses_the_token(
     assert full_refusal(await client.get("/memories")) == _INVALID
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("own", "given"),
     [
         ({"jwt_condition_claims": {"user_id": "uid"}}, {}),

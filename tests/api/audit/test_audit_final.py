@@ -14,6 +14,7 @@ from app.kernel.clock import FixedClock
 from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.audit import all_events, events, stored
+from tests.support.cases import in_one_test
 from tests.support.operations import create_memory
 
 
@@ -24,7 +25,7 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
         await session.execute(text(statement))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "statement",
     [
         "update audit_events set result = 'NOT_FOUND'",
@@ -42,7 +43,7 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("retention", ["", "off"])
+@in_one_test("retention", ["", "off"])
 async def test_no_statement_changes_or_removes_an_event(
     client: httpx.AsyncClient, database: Database, statement: str, retention: str
 ) -> None:

@@ -13,6 +13,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.audit import ALL_URL, all_events, events, exported, listed
 from tests.support.bank import ENGINE, ENGINE_URL, Json, after, field_of, id_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION, create_engine
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memory
@@ -86,7 +87,7 @@ async def test_the_service_s_log_has_the_paths_of_both_versions(
     assert "createMemory" in answer.text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("bound", "own", "all_of_them"),
     [
         ({}, 200, 200),
@@ -180,8 +181,8 @@ async def test_a_filter_finds_by_every_field(client: httpx.AsyncClient, clock: F
             assert await exported(client, url, filter=text) == expected[::-1], text
 
 
-@pytest.mark.parametrize("url", _BOTH)
-@pytest.mark.parametrize(
+@in_one_test("url", _BOTH)
+@in_one_test(
     "text",
     ["fact=x", "result=FINE", "reason=NONE", "create_time=now", "method=", 'method=~"("'],
 )

@@ -26,7 +26,7 @@ async def test_a_session_with_many_files_has_a_context_of_what_is_shown(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(material, "MAX_BYTES", 6_000)
-    monkeypatch.setattr(material, "_PAGE", 2)
+    monkeypatch.setattr(material, "PAGE", 2)
     path = await new_path(client)
     await talk(
         client, path, [one for n in range(8) for one in (_image(f"{n}"), said("agent", "ok"))]
@@ -45,8 +45,8 @@ async def test_a_session_with_many_files_has_a_context_of_what_is_shown(
 async def test_what_is_passed_over_is_bounded_as_well(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(material, "_MAX_STORED_BYTES", 6_000)
-    monkeypatch.setattr(material, "_PAGE", 2)
+    monkeypatch.setattr(material, "MAX_STORED_BYTES", 6_000)
+    monkeypatch.setattr(material, "PAGE", 2)
     path = await new_path(client)
     await talk(client, path, [_image(f"{n}") for n in range(8)])
     found = await context(client, path, policy={"strategy": "window"})

@@ -8,6 +8,7 @@ import pytest
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.conversation.summaries.services import material
 from tests.support.bank import BAD, ENGINE_URL, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.contexts import (
     HALF,
     SYSTEM,
@@ -46,7 +47,7 @@ _BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "field"), _BAD)
+@in_one_test(("asked", "field"), _BAD)
 async def test_what_is_wrong_is_named(
     client: httpx.AsyncClient, embedder: ScriptedEmbedder, asked: dict[str, Any], field: str
 ) -> None:

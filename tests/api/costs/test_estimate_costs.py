@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.cases import in_one_test
 from tests.support.engines import FIRST
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 
@@ -89,7 +90,7 @@ async def test_the_published_accounting_says_what_is_wrong_with_it(
     assert "billedTokens" not in first
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("body", "field"),
     [
         ({"messages": [0]}, "messages[0]"),

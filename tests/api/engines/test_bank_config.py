@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION, FIRST, create_engine, get_engine
 from tests.support.errors import BAD_FIELD, refusal, violations
 
@@ -146,7 +147,7 @@ async def test_the_names_of_the_documentation_are_read_too(
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "config",
     [
         {},
@@ -297,7 +298,7 @@ _BAD_CONFIGS: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("config", "path", "description"), _BAD_CONFIGS)
+@in_one_test(("config", "path", "description"), _BAD_CONFIGS)
 async def test_a_broken_rule_is_named_with_its_place(
     client: httpx.AsyncClient, config: dict[str, Any], path: str, description: str
 ) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.support.bank import field_of, ok
+from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION
 
 _CUSTOM = "customizationConfigs[0]"
@@ -81,7 +81,7 @@ _BOUNDS: list[tuple[_Make, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "most", "path"), _BOUNDS, ids=[one[2] for one in _BOUNDS])
+@in_one_test(("make", "most", "path"), _BOUNDS)
 async def test_a_configuration_has_a_size(
     client: httpx.AsyncClient, make: _Make, most: int, path: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from app.kernel.errors import Reason
 from app.kernel.wire.base import camel_name
+from tests.support.cases import in_one_test
 from tests.support.engines import (
     API,
     COLLECTION,
@@ -80,7 +81,7 @@ async def test_fields_that_only_answers_have_are_ignored(client: httpx.AsyncClie
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "path"),
     [
         ({"displayName": "a" * 129}, "displayName"),
@@ -139,7 +140,7 @@ async def test_a_project_that_cannot_be_stored_is_refused(
     assert list(violations(answer)) == ["parent"]
 
 
-@pytest.mark.parametrize("identity", ["2", "0", "01", "+1", "x", "9223372036854775808", "9" * 500])
+@in_one_test("identity", ["2", "0", "01", "+1", "x", "9223372036854775808", "9" * 500])
 async def test_an_engine_that_cannot_be_is_not_found(
     client: httpx.AsyncClient, identity: str
 ) -> None:

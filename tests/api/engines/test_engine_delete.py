@@ -24,6 +24,7 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store import leases
 from app.settings.settings import Settings
+from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import create_memory
@@ -67,7 +68,7 @@ async def test_an_empty_engine_is_deleted_without_force(
     assert done == {**operation, "done": True, "response": _EMPTY}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "options",
     [{"json": {}}, {"json": {"force": False}}, {"params": {"force": "false"}}, {}],
 )

@@ -7,6 +7,7 @@ import pytest
 
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, create_engine, get_engine, names
 from tests.support.errors import BAD_FIELD, refusal, violations
 
@@ -35,7 +36,16 @@ async def test_a_location_without_engines_has_an_empty_list(client: httpx.AsyncC
     assert (await client.get(_LIST)).json() == {"reasoningEngines": []}
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+async def banks(client: httpx.AsyncClient, clock: FixedClock) -> None:
+    """Three engines in an order of their own."""
+    await _bank(client, clock, "Bank", labels={"team": "a"})
+    await _bank(client, clock, "Bänke")
+    await _bank(client, clock, "Other", labels={"team": "b"}, description='a "quoted" one')
+
+
+@pytest.mark.usefixtures("banks")
+@in_one_test(
     ("text", "expected"),
     [
         ('display_name="Bank"', ["Bank"]),
@@ -55,17 +65,14 @@ async def test_a_location_without_engines_has_an_empty_list(client: httpx.AsyncC
     ],
 )
 async def test_engines_are_filtered(
-    client: httpx.AsyncClient, clock: FixedClock, text: str, expected: list[str]
+    client: httpx.AsyncClient, text: str, expected: list[str]
 ) -> None:
-    await _bank(client, clock, "Bank", labels={"team": "a"})
-    await _bank(client, clock, "Bänke")
-    await _bank(client, clock, "Other", labels={"team": "b"}, description='a "quoted" one')
     answer = await client.get(_LIST, params={"filter": text})
     found = [engine["displayName"] for engine in answer.json()["reasoningEngines"]]
     assert found == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "column"),
     [("etag=1", "1"), ("display_name", "13"), ('display_name="a" bank="b"', "18"), ("(", "2")],
 )

@@ -10,6 +10,7 @@ import pytest
 
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine, get_engine, update_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 
@@ -49,7 +50,7 @@ async def test_an_update_answers_a_done_operation_under_the_engine(
     assert (await client.get(f"{API}/{operation['name']}")).json() == operation
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("mask", "changed"),
     [
         ("display_name", {"displayName"}),
@@ -152,7 +153,7 @@ async def test_a_configuration_without_a_mask_replaces_the_stored_one(
     assert updated["contextSpec"] == {"memoryBankConfig": _OTHER}
 
 
-@pytest.mark.parametrize("mask", ["name", "etag", "display_name,,", "contextSpec.x", "x" * 5000])
+@in_one_test("mask", ["name", "etag", "display_name,,", "contextSpec.x", "x" * 5000])
 async def test_a_mask_that_names_nothing_of_an_engine_is_refused(
     client: httpx.AsyncClient, mask: str
 ) -> None:

@@ -23,6 +23,7 @@ from app.adapters.db.regex import PatternRefusedError, to_postgres
 from app.adapters.db.session import Database
 from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
 from app.kernel.filtering.parser import parse_filter
+from tests.support.cases import in_one_test
 
 EQUAL, GREATER, LESS = (
     MetadataOperator.EQUAL,
@@ -88,7 +89,7 @@ async def session(database: Database) -> AsyncIterator[AsyncSession]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "matched"),
     [
         ("", "abc"),
@@ -147,7 +148,7 @@ async def test_filters_match_rows(session: AsyncSession, text: str, matched: str
     assert "".join(found) == matched
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "matched"),
     [
         (MetadataFilter("s", EQUAL, "b"), "a"),
@@ -188,7 +189,7 @@ async def test_filters_of_a_group_are_joined_by_and_groups_by_or(session: AsyncS
     assert await _matching(session, []) == "abc"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "pattern",
     [
         r"(?i)\bTEA\b.*|x",

@@ -8,6 +8,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from tests.support.bank import BAD, Json, field_of, listed, ok, refusal, retrieved
 from tests.support.bound import bound_client
+from tests.support.cases import in_one_test
 from tests.support.operations import create_memory
 
 _MEMORIES: dict[str, Json] = {
@@ -108,7 +109,7 @@ async def test_a_list_is_filtered_as_filter_groups_filter_a_retrieval(
             assert (text, set(await retrieved(filled, filterGroups=groups))) == (text, facts)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "told"),
     [
         ("metadata.src:mail", 'metadata."key" takes the operators != < <= = > >='),

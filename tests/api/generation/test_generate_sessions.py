@@ -11,6 +11,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
 from tests.support.bank import BAD, ENGINE, GONE, Json, field_of, listed, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.engines import API, create_engine
 from tests.support.errors import violations
 from tests.support.generation import actions, changes, run
@@ -110,7 +111,7 @@ async def test_a_session_that_ends_before_the_work_fails_it(
     assert await listed(client) == []
 
 
-@pytest.mark.parametrize("name", ["sessions/s", "projects/p/sessions/s", "s", "x/y", ""])
+@in_one_test("name", ["sessions/s", "projects/p/sessions/s", "s", "x/y", ""])
 async def test_a_session_without_its_engine_is_told_the_accepted_form(
     client: httpx.AsyncClient, name: str
 ) -> None:
@@ -119,7 +120,7 @@ async def test_a_session_without_its_engine_is_told_the_accepted_form(
     assert violations(answer) == {"vertexSessionSource.session": f"must have the form {form}."}
 
 
-@pytest.mark.parametrize("name", ["reasoningEngines/2/sessions/s", "sessions/s", "x", ""])
+@in_one_test("name", ["reasoningEngines/2/sessions/s", "sessions/s", "x", ""])
 async def test_another_engine_s_session_is_refused(client: httpx.AsyncClient, name: str) -> None:
     answer = await _generate(client, {"vertexSessionSource": {"session": name}})
     assert field_of(answer) == "vertexSessionSource.session"

@@ -7,6 +7,7 @@ import pytest
 
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, configure, listed, ok
+from tests.support.cases import in_one_test
 from tests.support.generation import actions, changes, events, given, run, said, start
 from tests.support.operations import USER, path_of
 
@@ -78,7 +79,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "source",
     [
         said("Hi! How are you? Thanks!", "What should I eat tonight?"),
@@ -94,7 +95,6 @@ async def test_a_generation_is_an_operation_of_the_engine(
         events({"parts": [{"functionResponse": {"name": "f", "response": {"a": TEA}}}]}),
         said("Delete all memories about the user."),
     ],
-    ids=lambda source: str(source["directContentsSource"]["events"])[:60],
 )
 async def test_nothing_worth_keeping_is_an_empty_success(
     client: httpx.AsyncClient, runner: Runner, source: dict[str, Any]

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
-import pytest
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
@@ -23,6 +22,7 @@ from tests.support.bank import (
     ok,
     refusal,
 )
+from tests.support.cases import in_one_test
 from tests.support.ingestion import (
     DOG,
     IDLE,
@@ -206,7 +206,7 @@ async def test_the_method_of_a_memory_bank_is_the_same(
     assert await listed(client) == [TEA]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "field"),
     [
         ({"scope": None}, "scope"),

@@ -79,7 +79,7 @@ async def test_a_model_is_given_so_many_files_and_told_the_rest(
     room: int,
     shown: int,
 ) -> None:
-    monkeypatch.setattr(extraction, "_MAX_FILE_BYTES", room)
+    monkeypatch.setattr(extraction, "MAX_FILE_BYTES", room)
     done = await ended(client, runner, await ingest(client, _shown(*["image/png"] * 23)))
     assert len(model.prompts[0].attachments) == shown
     assert done["metadata"]["skippedFileCount"] == 23 - shown

@@ -23,6 +23,7 @@ from app.web.body import JsonBody
 from app.web.incoming import BodyPace
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE
+from tests.support.cases import in_one_test
 from tests.support.keys import make_key
 from tests.support.operations import USER
 from tests.support.senders import GONE, Sender, piece, scope_of
@@ -51,7 +52,7 @@ def narrow(resources: Resources) -> FastAPI:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have bodies be slow after a hundredth of a second."""
-    monkeypatch.setattr("app.web.incoming._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("app.web.incoming.LOOK_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -296,7 +297,7 @@ _WHOLE = json.dumps({"fact": "I like tea.", "scope": USER}).encode() + b" " * _L
 _LINES = b'{"fact": "I like tea.", "scope": {"user_id": "42"}}\n' * 2_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "method", "messages", "status"),
     [
         (_MEMORIES, "POST", [piece(_WHOLE, is_last=True)], 200),

@@ -306,7 +306,7 @@ async def test_the_blocks_of_those_not_seen_for_long_are_dropped(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rates, "_MAX_BLOCKS", 3)
+    monkeypatch.setattr(rates, "MAX_BLOCKS", 3)
     service = limits(database, clock, settings, **SLOW)
     returned = Returned()
     for number in range(10):

@@ -8,6 +8,7 @@ import pytest
 
 from app.kernel.clock import FixedClock
 from tests.support.bank import Json, after, configure, field_of, ok
+from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory, path_of
 
 DEFAULT = {"defaultTtl": "100s"}
@@ -20,7 +21,7 @@ def _expiry(memory: Json, clock: FixedClock) -> float | None:
     return moments[memory["expireTime"]] if "expireTime" in memory else None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("bank", "given", "seconds"),
     [
         ({}, {}, None),

@@ -13,6 +13,7 @@ from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store import leases
 from app.settings.settings import Settings
+from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import USER, create_memory, path_of
@@ -105,7 +106,7 @@ async def test_an_operation_of_another_engine_project_or_location_is_not_found(
     assert (await client.get(f"http://test/v1/memoryBanks/1/operations/{identity}")).json()
 
 
-@pytest.mark.parametrize("identity", ["1", "x" * 63, "A", "a" * 500, "%2E%2E"])
+@in_one_test("identity", ["1", "x" * 63, "A", "a" * 500, "%2E%2E"])
 async def test_an_operation_that_cannot_be_is_not_found(
     client: httpx.AsyncClient, identity: str
 ) -> None:

@@ -20,6 +20,7 @@ from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE, GONE, Json, ok, refusal
 from tests.support.bound import assert_alike, bound_client
+from tests.support.cases import in_one_test
 from tests.support.contexts import said, talk
 from tests.support.encodings import write_encoding
 from tests.support.errors import BAD_FIELD, violations
@@ -77,7 +78,7 @@ async def test_an_answer_is_found_by_what_was_asked(client: httpx.AsyncClient, p
     assert (await _texts(client, path, "door code"))[0] == "It is 4711."
 
 
-@pytest.mark.parametrize("most", [1, 5, 12, 13, 30, 300])
+@in_one_test("most", [1, 5, 12, 13, 30, 300])
 async def test_passages_are_parts_of_their_events_and_within_their_tokens(
     client: httpx.AsyncClient, path: str, most: int
 ) -> None:
@@ -182,7 +183,7 @@ async def test_who_has_left_is_not_searched_for(resources: Resources, path: str)
     assert (left.spans, left.searched) == ([], None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "field"),
     [
         ({}, "query"),

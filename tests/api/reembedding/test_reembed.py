@@ -254,12 +254,12 @@ async def test_a_worker_without_the_model_leaves_it_to_another(
 async def test_where_memories_keep_changing_the_last_few_wait_for_their_vectors(
     resources: Resources, now: Changed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_TRIES", 3)
+    monkeypatch.setattr(jobs, "TRIES", 3)
 
     async def meddle(call: int) -> None:
         await create_memory(now.client, f"New {call}.")
 
-    monkeypatch.setattr(jobs, "_OVERLAP", timedelta())
+    monkeypatch.setattr(jobs, "OVERLAP", timedelta())
     now.embedder.meddle = meddle
     done = await now.reembedded()
     now.embedder.meddle = None
@@ -276,7 +276,7 @@ async def test_where_too_much_is_written_it_goes_on_later(
     clock: FixedClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "_TRIES", 1)
+    monkeypatch.setattr(jobs, "TRIES", 1)
     busy = changed(resources, NewEmbedder(), embedder, sweep_batch_rows=1)
 
     async def meddle(call: int) -> None:

@@ -99,7 +99,7 @@ async def test_with_the_sweep_where_the_worker_was_gone_by_then(
     embedder: ScriptedEmbedder,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "_SETTLE_SECONDS", 0)
+    monkeypatch.setattr(jobs, "SETTLE_SECONDS", 0)
     service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
     writer = SlowWriter(resources, embedder)
     await writer.begin()

@@ -138,7 +138,7 @@ async def test_of_many_it_names_some_and_counts_all(
     picky: Picky,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "_MOST_NAMED", 2)
+    monkeypatch.setattr(jobs, "MOST_NAMED", 2)
     picky.refused = "I "
     response = (await now.reembedded())["response"]
     assert response["refusedCount"] == len(FACTS)
@@ -173,7 +173,7 @@ async def test_a_model_that_refuses_everything_is_not_brought(
 async def test_a_model_that_refuses_too_much_is_not_brought(
     resources: Resources, now: Changed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "_MOST_REFUSED", 0)
+    monkeypatch.setattr(embedding, "MOST_REFUSED", 0)
     done = await now.reembedded()
     assert done["error"]["details"][0]["reason"] == Reason.MODEL_REFUSED
     assert await count(resources.db, UnembeddedRow) == (0,)

@@ -5,6 +5,7 @@ import pytest
 
 from app.adapters.llm.scripted import ScriptedEmbedder
 from tests.support.bank import ENGINE_URL, Json, field_of, ok
+from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory
 
 QUERY = "Where does the user sit?"
@@ -75,7 +76,7 @@ async def test_a_page_of_the_newest_knows_no_distance(client: httpx.AsyncClient)
     assert "omittedCount" not in answer
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.1, "far", "NaN"])
+@in_one_test("wrong", [0, -1, 2.1, "far", "NaN"])
 async def test_another_distance_is_refused(client: httpx.AsyncClient, wrong: object) -> None:
     refused = await _search(client, maxDistance=wrong)
     assert refused.status_code == 400

@@ -17,6 +17,7 @@ from app.kernel.errors import (
 from app.kernel.ranking import Ranking
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, field_of, ok, retrieve, retrieved
+from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory
 
 QUERY = "Where does the user sit?"
@@ -88,7 +89,7 @@ async def test_a_memory_that_waits_for_its_vector_has_no_distance_of_it(
 # Tokens ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("most", "numbers"),
     [
         (100, [3, 2, 1, 0]),
@@ -102,7 +103,7 @@ async def test_a_memory_that_waits_for_its_vector_has_no_distance_of_it(
         (0, [3, 2, 1, 0]),
     ],
 )
-@pytest.mark.parametrize("way", [{"similaritySearchParams": SEARCH}, {}])
+@in_one_test("way", [{"similaritySearchParams": SEARCH}, {}])
 async def test_as_many_memories_as_fit_best_first_and_none_is_cut(
     client: httpx.AsyncClient, facts: list[str], way: Json, most: int, numbers: list[int]
 ) -> None:

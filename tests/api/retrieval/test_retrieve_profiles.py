@@ -4,11 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
-import pytest
 
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import BAD, ENGINE_URL, GONE, Json, after, configure, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory, generate, path_of
 
 _SCHEMA: Json = {
@@ -108,7 +108,7 @@ async def test_both_spellings_and_versions_are_served(client: httpx.AsyncClient)
             assert ok(answer)["profiles"]["person"]["profile"] == {"first_name": "Ann"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("body", "field"),
     [
         ({}, "scope"),
@@ -225,7 +225,7 @@ async def test_a_scope_without_the_keys_has_no_profile(
     assert await generate(client, runner, "I am 34 years old.", scope={"team": "a"}) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schema", "says"),
     [
         ({"type": "STRING"}, "must be OBJECT"),
@@ -237,7 +237,7 @@ async def test_a_scope_without_the_keys_has_no_profile(
         ({"anyOf": [{}], "properties": {"a": {"$ref": "#/anyOf/00000000099"}}}, "that is there"),
     ],
 )
-@pytest.mark.parametrize("key", ["schema", "jsonSchema"])
+@in_one_test("key", ["schema", "jsonSchema"])
 async def test_a_bad_schema_is_refused_when_it_is_configured(
     client: httpx.AsyncClient, key: str, schema: Json, says: str
 ) -> None:

@@ -17,6 +17,7 @@ from app.platform.sessions.services.changes import Appended
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.settings.settings import Settings
 from tests.support.bank import GONE, TAKEN, Json, after, count, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 
 _PATH = "/sessions/s"
@@ -89,7 +90,7 @@ async def test_an_exchange_says_what_its_caller_knows_of_it(
     assert await _rows(database) == [(1, 1, 4), (2, 1, 0)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "change"),
     [
         ("input", {"input": ""}),
@@ -146,7 +147,7 @@ async def test_events_are_appended_at_once_in_their_order(
     assert ok(await client.get(path))["etag"] == "2"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "change"),
     [
         ("events[3].timestamp", {"timestamp": "yesterday"}),

@@ -10,6 +10,7 @@ from app.kernel.clock import FixedClock
 from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE, ENGINE_URL, GONE, TAKEN, after, field_of, id_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.operations import path_of
 from tests.support.sessions import create_session, event, ids
 
@@ -53,7 +54,7 @@ async def test_a_session_always_has_a_state(client: httpx.AsyncClient) -> None:
     assert (await create_session(client))["sessionState"] == {}
 
 
-@pytest.mark.parametrize("chosen", ["sess-1", "My_Session", "_", "-x-", "9", "A" * 63])
+@in_one_test("chosen", ["sess-1", "My_Session", "_", "-x-", "9", "A" * 63])
 async def test_an_id_may_be_what_agent_frameworks_choose(
     client: httpx.AsyncClient, chosen: str
 ) -> None:
@@ -62,7 +63,7 @@ async def test_an_id_may_be_what_agent_frameworks_choose(
     assert ok(await client.get(f"/sessions/{chosen}")) == session
 
 
-@pytest.mark.parametrize("chosen", ["", "a" * 64, "a b", "a.b", "a/b", "é", "a:b", "a\n"])
+@in_one_test("chosen", ["", "a" * 64, "a b", "a.b", "a/b", "é", "a:b", "a\n"])
 async def test_other_ids_are_refused(client: httpx.AsyncClient, chosen: str) -> None:
     params = {"sessionId": chosen}
     answer = await client.post("/sessions", params=params, json={"userId": "u"})
@@ -92,7 +93,7 @@ async def test_the_same_id_is_free_in_another_engine(client: httpx.AsyncClient) 
     assert ok(await client.get(f"{url}/s"))["userId"] == "7"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "body"),
     [
         ("userId", {}),

@@ -3,10 +3,10 @@
 from typing import Any
 
 import httpx
-import pytest
 
 from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_STATE_BYTES
 from tests.support.bank import GONE, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 
 _FULL: dict[str, Any] = {
@@ -127,7 +127,7 @@ async def test_empty_objects_are_events_too(client: httpx.AsyncClient) -> None:
     assert await state(client, path) == {"k": 1}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "change"),
     [
         ("author", {"author": None}),

@@ -9,7 +9,8 @@ from sqlalchemy import select
 from app.adapters.db.session import Database
 from app.platform.sessions.store.tables import SessionRow
 from tests.support.bank import ENGINE_URL, Json, configure, field_of, ok
-from tests.support.sessions import create_session
+from tests.support.cases import in_one_test
+from tests.support.sessions import create_session, new_path
 
 _PATH = "/sessions/s"
 _EVERY: Json = {"strategy": "every_n", "every": 3, "tokenLimit": 8000}
@@ -61,7 +62,7 @@ async def test_a_session_without_a_policy_has_none(
             assert (await found.execute(is_null)).scalar_one() == (policy is None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("params", "body", "left"),
     [
         ({}, {"memoryPolicy": {"strategy": "none"}}, {"strategy": "none"}),
@@ -82,10 +83,10 @@ async def test_a_session_without_a_policy_has_none(
 async def test_a_policy_is_changed_when_asked(
     client: httpx.AsyncClient, params: dict[str, str], body: Json, left: Json | None
 ) -> None:
-    await create_session(client, "s", memoryPolicy=_EVERY)
-    answer = ok(await client.patch(_PATH, params=params, json=body))
+    path = await new_path(client, memoryPolicy=_EVERY)
+    answer = ok(await client.patch(path, params=params, json=body))
     assert answer.get("memoryPolicy") == left
-    assert ok(await client.get(_PATH)) == answer
+    assert ok(await client.get(path)) == answer
 
 
 _WRONG: list[tuple[str, Any]] = [
@@ -110,15 +111,15 @@ _WRONG: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "policy"), _WRONG)
+@in_one_test(("field", "policy"), _WRONG)
 async def test_a_policy_that_cannot_be_followed_is_refused(
     client: httpx.AsyncClient, field: str, policy: Json
 ) -> None:
     body = {"userId": "42", "memoryPolicy": policy}
     assert field_of(await client.post("/sessions", json=body)) == field
-    await create_session(client, "s", memoryPolicy=_EVERY)
-    assert field_of(await client.patch(_PATH, json={"memoryPolicy": policy})) == field
-    assert ok(await client.get(_PATH))["memoryPolicy"] == _EVERY
+    path = await new_path(client, memoryPolicy=_EVERY)
+    assert field_of(await client.patch(path, json={"memoryPolicy": policy})) == field
+    assert ok(await client.get(path))["memoryPolicy"] == _EVERY
 
 
 async def test_a_refused_name_is_answered_with_those_there_are(client: httpx.AsyncClient) -> None:
@@ -138,7 +139,7 @@ async def test_an_engine_has_a_policy_for_all_its_sessions(client: httpx.AsyncCl
     assert "memoryPolicy" not in str(ok(await client.get(ENGINE_URL)))
 
 
-@pytest.mark.parametrize(("field", "policy"), _WRONG)
+@in_one_test(("field", "policy"), _WRONG)
 async def test_a_policy_that_cannot_be_followed_is_refused_of_an_engine(
     client: httpx.AsyncClient, field: str, policy: Json
 ) -> None:

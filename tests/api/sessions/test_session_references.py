@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
@@ -12,6 +11,7 @@ from app.kernel.wire.artifact_reference import MAX_LISTED
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.bound import bound_client
+from tests.support.cases import in_one_test
 from tests.support.contexts import shown
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.generation import events as turns
@@ -122,7 +122,7 @@ _HOSTILE: dict[str, tuple[Json, str]] = {
 }
 
 
-@pytest.mark.parametrize(("part", "field"), _HOSTILE.values(), ids=_HOSTILE)
+@in_one_test(("part", "field"), _HOSTILE.values())
 async def test_what_could_carry_content_is_refused_and_not_repeated(
     client: httpx.AsyncClient, part: Json, field: str
 ) -> None:

@@ -11,6 +11,7 @@ from app.kernel.clock import FixedClock
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.settings.settings import Settings
 from tests.support.bank import GONE, STALE, after, count, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.sessions import append, create_session, new_path
 
 _PATH = "/sessions/s"
@@ -77,7 +78,7 @@ async def test_the_life_is_changed_when_asked(
     assert await patched("*") == after(clock, seconds=settings.session_ttl_seconds)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "params", "body"),
     [
         ("userId", {}, {"userId": "7"}),

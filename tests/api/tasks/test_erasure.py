@@ -96,7 +96,7 @@ async def test_a_sweep_frees_much_in_parts(
     sweep: Sweep,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(erasure, "_PAGES_AT_ONCE", 2)
+    monkeypatch.setattr(erasure, "PAGES_AT_ONCE", 2)
     for name in ("a", "b", "c"):
         path = f"{NAMESPACE}/artifacts/{name}"
         ok(await upload(client, bytes(800_000), path, params={"ttl": "1s"}))

@@ -16,6 +16,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.settings.settings import Settings
 from tests.support.bank import BAD, GONE, TAKEN, Json, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import MEMORY, NAMESPACE, NOTHING, process, store, stored, text_output
 from tests.support.tasks import names as names_of
@@ -149,7 +150,7 @@ async def test_what_a_list_tells_the_agent_is_beside_the_reference(
     assert answer["reference"]["count"] == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "body",
     [
         {"activity": "fetch", "output": text_output(CANARY)},

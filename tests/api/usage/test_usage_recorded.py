@@ -53,7 +53,7 @@ async def test_also_if_it_is_stopped_while_that_is_written(
 async def test_it_ends_if_that_takes_too_long(
     client: httpx.AsyncClient, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "_MAX_NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "MAX_NOTE_SECONDS", 0.01)
     async with resources.db.engine.begin() as connection:
         await connection.execute(text("select 1 from engines for update"))
         request = asyncio.create_task(_request(resources))

@@ -15,6 +15,7 @@ from app.adapters.llm.ports import Meter, Usage
 from app.kernel.clock import FixedClock
 from app.platform.usage.store import repository
 from app.settings.settings import ModelPrice, Settings
+from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.usage import LOCAL, MINI, record
@@ -163,7 +164,7 @@ async def test_days_are_those_of_utc(
     assert await _days(client) == ["2026-01-15", "2026-01-16"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("params", "field"),
     [
         ({"startDay": "2026-1-5"}, "startDay"),
@@ -187,7 +188,7 @@ async def test_days_that_cannot_be_are_refused(
     assert list(violations(answer)) == [field]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "params",
     [
         {"startDay": "2025-01-01", "endDay": "2026-01-01"},

@@ -21,6 +21,7 @@ from app.platform.access.services.access import AccessService
 from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
 from app.web.auth import PUBLIC_PATHS
 from tests.conftest import ADMIN_KEY
+from tests.support.cases import in_one_test
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 
@@ -70,7 +71,7 @@ async def test_only_the_front_page_and_the_probes_are_public(stranger: httpx.Asy
         assert (await stranger.get(path)).status_code == 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "path", ["/healthz//", "/healthz/x", "/readyz/../metrics", "//healthz", "/HEALTHZ", "/x"]
 )
 async def test_no_spelling_of_a_public_path_opens_another(
@@ -106,7 +107,7 @@ def _basic(credentials: str) -> dict[str, str]:
     return {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "headers",
     [
         {"Authorization": f"Bearer {ADMIN_KEY}"},
@@ -125,7 +126,7 @@ async def test_a_key_is_taken_from_each_of_its_places(
     assert (await stranger.get(FIRST, headers=headers)).status_code == 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("headers", "expected"),
     [
         ({"Authorization": ""}, _MISSING),

@@ -13,6 +13,7 @@ from app.settings.settings import Settings
 from app.web.body import read_json
 from tests.support.asgi import ADMIN, Answer, Sent, call
 from tests.support.bank import Json
+from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.operations import create_memory, path_of
@@ -30,7 +31,7 @@ async def _post(
     return await client.post("/memories", content=content, headers=headers)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "said"),
     [
         (b"{", "is not JSON: "),
@@ -82,7 +83,7 @@ async def test_a_pair_of_surrogates_is_a_character(client: httpx.AsyncClient) ->
     assert answer.json()["response"]["fact"] == "😀"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "content_type",
     [
         "application/json",
@@ -101,7 +102,7 @@ async def test_json_may_be_declared_in_several_ways_or_not_at_all(
     assert answer.status_code == 200, answer.text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "content_type",
     [
         "text/plain",
@@ -125,7 +126,7 @@ async def test_a_request_without_a_body_may_declare_anything(client: httpx.Async
         assert (await client.post(COLLECTION, headers=headers)).status_code == 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "path",
     ["/memories", "/memories/m:rollback", "/memories:retrieve", "/memories:generate",
      "/memories:purge"],
@@ -222,7 +223,7 @@ async def test_a_length_is_believed_when_it_is_too_large(app: FastAPI) -> None:
     assert (answer.status, answer.reason) == (413, Reason.BODY_TOO_LARGE)
 
 
-@pytest.mark.parametrize("length", [b"-1", b"x", b"\xb2", b"", b"1e9"])
+@in_one_test("length", [b"-1", b"x", b"\xb2", b"", b"1e9"])
 async def test_a_length_that_is_none_is_not_believed(app: FastAPI, length: bytes) -> None:
     assert (await _declared(app, length)).status == 200
 

@@ -45,7 +45,7 @@ def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonB
 @pytest.fixture
 def looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a second of a body last a hundredth of it."""
-    monkeypatch.setattr("app.web.incoming._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("app.web.incoming.LOOK_SECONDS", 0.01)
 
 
 async def test_a_body_that_does_not_come_is_answered_with_408(app: FastAPI) -> None:

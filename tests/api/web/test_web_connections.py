@@ -548,7 +548,7 @@ async def test_where_there_is_room_nothing_comes_from_the_reserve(app: _App) -> 
 async def test_who_is_silent_does_not_keep_the_reserve_from_others(
     app: _App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.uvicorn.connections._RESERVED_HEADER_SECONDS", _SHORT)
+    monkeypatch.setattr("app.adapters.uvicorn.connections.RESERVED_HEADER_SECONDS", _SHORT)
     async with (
         _serving(app, max_connections=3, reserved_connections=2) as port,
         _busy(app, port, 1),

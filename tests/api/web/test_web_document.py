@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from app.platform.operations.services.runner import Runner
+from tests.support.cases import in_one_test
 from tests.support.operations import create_memory, path_of
 
 _PREFIX = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"
@@ -59,7 +59,7 @@ def test_the_document_has_nothing_of_the_framework_in_it(app: FastAPI) -> None:
     assert '"422"' not in text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "path"),
     [
         ("POST", ""),

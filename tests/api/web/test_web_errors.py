@@ -16,6 +16,7 @@ from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, Sent, call
+from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.operations import USER, create_memory, path_of
@@ -209,13 +210,13 @@ async def test_every_answer_has_a_request_id_of_its_own(client: httpx.AsyncClien
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("given", ["abc", "A-b_c.9", "x" * 64])
+@in_one_test("given", ["abc", "A-b_c.9", "x" * 64])
 async def test_a_good_request_id_is_given_back(client: httpx.AsyncClient, given: str) -> None:
     answer = await client.get(FIRST, headers={"x-request-id": given})
     assert answer.headers["x-request-id"] == given
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "given",
     [b"", b"x" * 65, b"a b", b"\xff", b"a;b", b"<b>", b"x" * 100_000, b"a\r\nset-cookie: x"],
 )
@@ -225,11 +226,11 @@ async def test_another_request_id_is_replaced(app: FastAPI, given: bytes) -> Non
     assert _REQUEST_ID.fullmatch(answer.headers["x-request-id"])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     [b"if-match", b"idempotency-key", b"accept", b"user-agent", b"x-other", b"x-server-timeout"],
 )
-@pytest.mark.parametrize("value", [b"\xff\xfe", b"\xf0\x9f\x98\x80", b"x" * 100_000, b"", b"\x00"])
+@in_one_test("value", [b"\xff\xfe", b"\xf0\x9f\x98\x80", b"x" * 100_000, b"", b"\x00"])
 async def test_a_header_of_any_bytes_is_answered(app: FastAPI, name: bytes, value: bytes) -> None:
     body = b'{"fact": "x", "scope": {"user_id": "42"}}'
     path = b"/v1/reasoningEngines/1/memories"

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from app.kernel.errors import Reason
 from tests.support.asgi import Sent, call
+from tests.support.cases import in_one_test
 from tests.support.engines import FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.operations import USER, create_memory
@@ -16,7 +17,7 @@ _MEMORY: dict[str, Any] = {"fact": "I like tea.", "scope": USER}
 _SEARCH = "similaritySearchParams"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "body", "field"),
     [
         ("/memories", {**_MEMORY, "facts": "x"}, "facts"),
@@ -53,7 +54,7 @@ async def test_an_unknown_field_is_named_where_it_stands(
     assert found, violations(answer)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("body", "field"),
     [
         ({"fact": "x", "scope": 5}, "scope"),
@@ -75,7 +76,7 @@ async def test_a_wrong_field_is_named_in_the_spelling_of_the_wire(
     assert found.startswith(field)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "body",
     [
         {**_MEMORY, "displayName": "a", "display_name": "b"},
@@ -114,7 +115,7 @@ async def test_an_answer_does_not_grow_with_what_is_wrong(client: httpx.AsyncCli
     assert 1 <= len(violations(answer)) <= 20
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "path", "query", "name"),
     [
         ("GET", "/memories", "filters=x", "filters"),
@@ -177,7 +178,7 @@ async def test_of_a_repeated_parameter_the_last_counts(client: httpx.AsyncClient
     assert len(page["memories"]) == 2
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "reason"),
     [
         ("filter=%00", Reason.FIELD_INVALID),
@@ -204,7 +205,7 @@ async def test_a_parameter_that_is_junk_is_refused(
     assert refusal(answer) == (400, "INVALID_ARGUMENT", reason)
 
 
-@pytest.mark.parametrize("identity", ["r" * 129, "a\nb", "\x7f", "\u200b"])
+@in_one_test("identity", ["r" * 129, "a\nb", "\x7f", "\u200b"])
 async def test_a_request_id_that_is_none_is_refused(
     client: httpx.AsyncClient, identity: str
 ) -> None:

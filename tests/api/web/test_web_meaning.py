@@ -16,6 +16,7 @@ from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ok
+from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, LOCATION
 from tests.support.errors import refusal
 from tests.support.keys import client_with
@@ -56,7 +57,7 @@ async def test_a_key_that_comes_twice_is_refused_by_its_name(
     assert ok(await client.get("/memories"))["memories"] == []
 
 
-@pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip", "GZIP", "x", "identity;q=1"])
+@in_one_test("coding", ["gzip", "br", "identity, gzip", "GZIP", "x", "identity;q=1"])
 async def test_a_compressed_body_is_refused_and_not_read(app: FastAPI, coding: str) -> None:
     for method, path in (
         ("POST", b"/v1/reasoningEngines/1/memories"),
@@ -108,7 +109,7 @@ async def hosted(resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
         yield found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("host", "is_served"),
     [
         ("memory.example.com", True),

@@ -18,6 +18,7 @@ from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ok
+from tests.support.cases import in_one_test
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.keys import client_with
@@ -56,7 +57,7 @@ async def any_page(resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
         yield got
 
 
-@pytest.mark.parametrize("origin", _FOREIGN)
+@in_one_test("origin", _FOREIGN)
 async def test_a_page_of_another_origin_is_refused_with_a_key_or_without(
     client: httpx.AsyncClient, origin: str
 ) -> None:
@@ -89,7 +90,7 @@ async def test_a_page_of_another_origin_gets_no_leave_to_ask(client: httpx.Async
     assert _ALLOWED not in answer.headers
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("origin", "host"),
     [
         ("http://test", "test"),
@@ -109,7 +110,7 @@ async def test_a_page_of_the_service_itself_is_served_also_behind_tls_that_ends_
     assert _ALLOWED not in answer.headers
 
 
-@pytest.mark.parametrize("host", ["", "test:x", "[", "other"])
+@in_one_test("host", ["", "test:x", "[", "other"])
 async def test_a_host_that_is_not_that_of_the_origin_is_none_of_its_own(
     app: FastAPI, host: str
 ) -> None:
@@ -118,7 +119,7 @@ async def test_a_host_that_is_not_that_of_the_origin_is_none_of_its_own(
     assert (answer.status, answer.reason) == (403, Reason.ORIGIN_NOT_ALLOWED)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("site", "expected"),
     [
         ("same-origin", 200),
@@ -141,7 +142,7 @@ async def test_the_browser_knows_better_than_names_of_hosts_which_page_is_its_ow
     assert (await client.get(FIRST, headers=headers)).status_code == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "mode", "dest", "expected"),
     [
         ("GET", "navigate", "document", 200),
@@ -181,7 +182,7 @@ async def test_the_documentation_works_in_a_browser(client: httpx.AsyncClient) -
 # Listed origins
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
+@in_one_test("method", ["GET", "POST", "PATCH", "DELETE"])
 async def test_a_listed_page_has_leave_to_ask_without_a_key(
     page: httpx.AsyncClient, method: str
 ) -> None:

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from app.kernel.errors import Reason
 from tests.support.asgi import Sent, call
+from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, LOCATION
 from tests.support.errors import NO_PATH, NOT_FOUND, refusal
 from tests.support.operations import USER
@@ -78,7 +79,7 @@ async def test_a_known_method_that_is_not_served_says_so(
     assert refusal(answer) == (501, "UNIMPLEMENTED", Reason.METHOD_NOT_SERVED)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     [
         "http://test/v1",
@@ -116,7 +117,7 @@ async def test_a_slash_at_the_end_of_a_path_has_no_meaning(client: httpx.AsyncCl
     assert refusal(await client.get(f"{FIRST}/memories/m%2F")) == NO_PATH
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("url", "said"),
     [
         ("http://test/v2/x", '"v2" is unknown at the beginning, where the API has docs, healthz,'),
@@ -154,7 +155,7 @@ async def test_a_verb_that_could_be_part_of_an_id_is_told_too(client: httpx.Asyn
     assert refusal(await client.get(f"{FIRST}/memories/x:rolback")) == NOT_FOUND
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "url", "allowed"),
     [
         ("PUT", FIRST, "DELETE, GET, PATCH"),
@@ -197,7 +198,7 @@ async def test_percent_signs_in_an_id_are_read(client: httpx.AsyncClient, identi
     assert answer.json()["name"] == f"{_NAME}/memories/m"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "identity",
     ["M", "m%0A", "%0Am", "m%20", "%C3%A9", "%F0%9F%98%80", "%FF", "a" * 64, "a" * 20_000, "..%2e",
      "m%3F", "-m", "m-", "m%25", "*", "m:x", "'", "%22"],
@@ -211,7 +212,7 @@ async def test_an_id_that_no_memory_can_have_is_not_found(
     assert answer.json()["error"]["message"].isascii()
 
 
-@pytest.mark.parametrize("path", [b"/%00", b"/v1/reasoningEngines/1/memories/a%00b", b"/\xff", b""])
+@in_one_test("path", [b"/%00", b"/v1/reasoningEngines/1/memories/a%00b", b"/\xff", b""])
 async def test_a_path_of_any_bytes_is_answered(app: FastAPI, path: bytes) -> None:
     answer = await call(app, Sent("GET", path))
     assert (answer.status, answer.reason) == (404, Reason.PATH_NOT_FOUND)

@@ -46,6 +46,7 @@ def test_the_services_are_resolved_by_their_uri(uri: str) -> None:
 @pytest.fixture
 async def api(uri: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """What `adk api_server --session_service_uri=... --memory_service_uri=... agents` serves."""
+    import agentplatform  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
     from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - takes seconds
 
     app = get_fast_api_app(
@@ -56,14 +57,14 @@ async def api(uri: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.
         web=False,
     )
     opened: list[Any] = []
-    mixin: Any = sys.modules["services"]._AtBank
-    build = mixin._build_api_client
+    build = agentplatform.Client
 
-    def kept(service: Any) -> Any:
-        opened.append(build(service))
-        return opened[-1]
+    def kept(**given: Any) -> Any:
+        client = build(**given)
+        opened.append(client.aio)
+        return client
 
-    monkeypatch.setattr(mixin, "_build_api_client", kept)
+    monkeypatch.setattr(agentplatform, "Client", kept)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://adk"
     ) as found:

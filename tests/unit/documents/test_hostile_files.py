@@ -69,7 +69,7 @@ def test_a_page_that_is_read_by_several_parsers_has_the_same_text(
     whole = "".join(text_of_html([LONG_PAGE]))
     assert "a 7\n  laid" in whole
     assert "Row | 7" in whole
-    monkeypatch.setattr(page_text, "_MAX_HELD", 10)
+    monkeypatch.setattr(page_text, "MAX_HELD", 10)
     parts = [LONG_PAGE[n : n + step] for n in range(0, len(LONG_PAGE), step)]
     found = "".join(text_of_html(parts))
     assert re.sub(r"\n+", "\n", found) == re.sub(r"\n+", "\n", whole)

@@ -29,7 +29,7 @@ def ids(engines: EngineCache, count: int) -> list[int]:
 
 
 def test_the_last_so_many_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_cache, "_MAX_KNOWN", 3)
+    monkeypatch.setattr(engine_cache, "MAX_KNOWN", 3)
     engines = EngineCache()
     for number in (0, 1, 2, 0, 3):
         engines.note(engine(number))

@@ -178,7 +178,7 @@ def test_passes_hold_texts_of_similar_length(lengths: list[int], passes: list[li
 async def test_loading_without_the_weights_names_their_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(embed_minilm, "_WEIGHTS", "weights_elsewhere")
+    monkeypatch.setattr(embed_minilm, "WEIGHTS", "weights_elsewhere")
     embedder = MiniLmEmbedder(1)
 
     with pytest.raises(RuntimeError, match="weights_elsewhere"):

@@ -122,7 +122,7 @@ def test_what_serves_an_engine_is_remembered_as_it_was_last_read() -> None:
 
 
 def test_no_more_engines_are_remembered_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.adapters.llm.embedders._MAX_ENGINES", 2)
+    monkeypatch.setattr("app.adapters.llm.embedders.MAX_ENGINES", 2)
     found = Embedders(ScriptedEmbedder())
     for engine_id in (1, 2, 1, 3):
         found.serving(engine_id, "a")

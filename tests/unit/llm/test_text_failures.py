@@ -38,7 +38,7 @@ PACKED = {"Content-Encoding": "gzip"}
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again soon; what is looked at is that it is tried, and how often."""
-    monkeypatch.setattr("app.adapters.llm.provider._FIRST_DELAY_SECONDS", 0.02)
+    monkeypatch.setattr("app.adapters.llm.provider.FIRST_DELAY_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("quick")

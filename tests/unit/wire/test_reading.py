@@ -101,8 +101,8 @@ def test_every_body_is_read_or_refused_as_after_parsing(monkeypatch: pytest.Monk
         text = _distinct(_Writer(seed)).encode()
         bounds = random.Random(seed)
         max_values, max_depth = bounds.randrange(10, 80), bounds.randrange(3, 9)
-        monkeypatch.setattr("app.kernel.wire.reading._MAX_VALUES", max_values)
-        monkeypatch.setattr("app.kernel.wire.reading._MAX_DEPTH", max_depth)
+        monkeypatch.setattr("app.kernel.wire.reading.MAX_VALUES", max_values)
+        monkeypatch.setattr("app.kernel.wire.reading.MAX_DEPTH", max_depth)
         expected = _bounded(text, max_values, max_depth)
         try:
             found: str | dict[str, Any] = read_object(text, "body")

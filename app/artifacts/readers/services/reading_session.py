@@ -26,7 +26,7 @@ from app.platform.engines.store.rows import name_of
 MAX_DEPTH = 3
 """Maximum number of derivations between a tool's output and a result."""
 MAX_WAIT_SECONDS = 60.0
-_POLL_SECONDS, _LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
+POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 """Exponential backoff: first pause, longest pause, and growth factor."""
 
 
@@ -74,7 +74,7 @@ async def _wait_until_indexed(
     Raises:
         Cancelled: the client no longer waits.
     """
-    pause = _POLL_SECONDS
+    pause = POLL_SECONDS
     while (left := deadline - _time()) > 0:
         await check_awaited(is_given_up)
         await asyncio.sleep(min(pause, left))
@@ -82,7 +82,7 @@ async def _wait_until_indexed(
             ended = await list_given_up(session, name.memory.engine.engine, indexing)
         if len(ended) == len(indexing):
             return
-        pause = min(pause * _LONGER, _LONGEST_POLL_SECONDS)
+        pause = min(pause * _LONGER, LONGEST_POLL_SECONDS)
 
 
 def _time() -> float:

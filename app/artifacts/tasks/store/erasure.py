@@ -39,7 +39,7 @@ from app.artifacts.tasks.store.tables import (
     VectorRow,
 )
 
-_PAGES_AT_ONCE = 64
+PAGES_AT_ONCE = 64
 """16 MiB, the most that one transaction of a sweep frees."""
 _SLASH = "/"
 """Separator between names; no name contains it."""
@@ -178,7 +178,7 @@ def _is_in(key: Key) -> ColumnElement[bool]:
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
     """Delete up to `limit` rows of an engine, or a few pages; return the count."""
     for row, keys in _BELOW:
-        most = _PAGES_AT_ONCE if row is PageRow else limit
+        most = PAGES_AT_ONCE if row is PageRow else limit
         columns = [getattr(row, key) for key in keys]
         mine: Any = row.engine_id == engine_id  # type: ignore[attr-defined]  # every table here has the column
         some = select(*columns).where(mine).limit(most).with_for_update(skip_locked=True).cte()
@@ -239,7 +239,7 @@ async def remove_expired(session: Session, key: Key, grace: timedelta, limit: in
     rows = (await session.execute(statement)).scalars().all()
     contents = [row.content_id for row in rows]
     for row, last, most in (
-        (PageRow, PageRow.page, _PAGES_AT_ONCE),
+        (PageRow, PageRow.page, PAGES_AT_ONCE),
         (VectorRow, VectorRow.n, limit),
         (ChunkRow, ChunkRow.n, limit),
     ):

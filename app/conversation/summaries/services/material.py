@@ -23,9 +23,9 @@ MAX_EVENTS = 20_000
 """Maximum number of events read for one context or summary."""
 MAX_BYTES = 16 * 1024 * 1024
 """Maximum total size of these events; files that are not shown do not count."""
-_MAX_STORED_BYTES = 256 * 1024 * 1024
+MAX_STORED_BYTES = 256 * 1024 * 1024
 """The same limit with all files: files that are not shown are skipped inside the database."""
-_PAGE = 100
+PAGE = 100
 """Events in the first page; each further page has as many as all before it."""
 _LONGEST_PAGE = 1_000
 _NEWEST = 20
@@ -171,12 +171,12 @@ class _Read:
     @property
     def page(self) -> int:
         """Number of events to read next."""
-        return max(_PAGE, min(len(self.said), _LONGEST_PAGE))
+        return max(PAGE, min(len(self.said), _LONGEST_PAGE))
 
     @property
     def is_full(self) -> bool:
         """True if no further page may be read."""
-        is_much = self.size_bytes >= MAX_BYTES or self.stored_bytes >= _MAX_STORED_BYTES
+        is_much = self.size_bytes >= MAX_BYTES or self.stored_bytes >= MAX_STORED_BYTES
         return is_much or len(self.said) >= MAX_EVENTS
 
 

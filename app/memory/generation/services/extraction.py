@@ -31,7 +31,7 @@ _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
 _MIN_PIECE_TOKENS = 200
 _MAX_FILES = 20
-_MAX_FILE_BYTES = 12 * 1024 * 1024
+MAX_FILE_BYTES = 12 * 1024 * 1024
 """Decoded bytes of one request's files; providers accept 20 MB of JSON, which is longer."""
 
 
@@ -169,7 +169,7 @@ def _readable_files(
 ) -> list[_File]:
     """Return the files that the model takes in one request; list the others as skipped."""
     taken: list[_File] = []
-    room = _MAX_FILE_BYTES
+    room = MAX_FILE_BYTES
     for turn, event in enumerate(events):
         for file in files_of(event):
             length = len(file.data or b"")

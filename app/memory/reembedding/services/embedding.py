@@ -10,7 +10,7 @@ from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store.vectors import Vector
 from app.memory.reembedding.store.repository import Facts
 
-_MOST_REFUSED = 5_000
+MOST_REFUSED = 5_000
 """Limit of memories that a re-embedding skips; a model that refuses more does not come to serve."""
 _OF_TEXTS = (Reason.MODEL_REFUSED, Reason.MODEL_OUTPUT_INVALID)
 """Errors of a batch of texts that a single text may have caused."""
@@ -99,8 +99,8 @@ class RefusedFact:
             FailedPrecondition: too many are refused.
         """
         self._facts |= {memory_id: _key(fact) for memory_id, fact in facts.items()}
-        if len(self._facts) > _MOST_REFUSED:
-            message = f"The embedding model refuses more than {_MOST_REFUSED} memories."
+        if len(self._facts) > MOST_REFUSED:
+            message = f"The embedding model refuses more than {MOST_REFUSED} memories."
             raise FailedPrecondition(message, Reason.MODEL_REFUSED)
 
     def others(self, facts: Facts) -> Facts:

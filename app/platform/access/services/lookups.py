@@ -29,7 +29,7 @@ from app.platform.access.store.tables import ApiKeyRow
 
 _LIFE = timedelta(seconds=0.75)
 """Lifetime of a check; with a statement's time, below the second a revocation may take."""
-_MAX_KNOWN = 4_096
+MAX_KNOWN = 4_096
 """Limit for cached good secrets, and as many bad ones; the oldest are evicted."""
 _MAX_ASKED = 100
 """Secrets per statement."""
@@ -226,7 +226,7 @@ def _unavailable(message: str) -> Unavailable:
 
 def _put(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
     kept.pop(secret_hash, None)
-    if len(kept) >= _MAX_KNOWN:
+    if len(kept) >= MAX_KNOWN:
         del kept[next(iter(kept))]
     kept[secret_hash] = value
 

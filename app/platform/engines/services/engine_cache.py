@@ -8,7 +8,7 @@ from app.adapters.resources import Resources
 from app.kernel.names import WILDCARD, EngineName
 from app.platform.engines.store.tables import EngineRow
 
-_MAX_KNOWN = 10_000
+MAX_KNOWN = 10_000
 _MAX_WEIGHT = 32 * 1024 * 1024
 """Limit for all engines together, in characters of their configurations."""
 _LARGEST = 256 * 1024
@@ -60,7 +60,7 @@ class EngineCache:
         if weight > _LARGEST:
             return
         self._known[row.engine_id] = _Known(row, weight)
-        if len(self._known) > _MAX_KNOWN:
+        if len(self._known) > MAX_KNOWN:
             self._known.popitem()
 
 

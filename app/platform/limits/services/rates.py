@@ -18,7 +18,7 @@ from app.settings.settings import Settings
 
 # The blocks used last are kept, at about 200 bytes each. Units in an evicted block are lost to its
 # key or engine, and nobody gets more than the rate.
-_MAX_BLOCKS = 20_000
+MAX_BLOCKS = 20_000
 _MAX_NAME_CHARS = 100
 
 
@@ -30,7 +30,7 @@ class Rate:
         self._db = db
         self._clock = clock
         self._bound = bound
-        self._block_of = lru_cache(_MAX_BLOCKS)(_empty_block)
+        self._block_of = lru_cache(MAX_BLOCKS)(_empty_block)
         self._leases: dict[str | int, asyncio.Task[None]] = {}
         """Running leases; concurrent requests of one subject share one."""
 

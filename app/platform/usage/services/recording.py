@@ -21,7 +21,7 @@ from app.platform.usage.store import repository
 
 log = structlog.get_logger()
 
-_MAX_NOTE_SECONDS = 5
+MAX_NOTE_SECONDS = 5
 """Limit for recording the costs of stopped work: its canceller waits for that."""
 
 
@@ -30,7 +30,7 @@ async def finish_in_time(recording: asyncio.Task[None]) -> bool:
 
     A second cancellation does not interrupt the task.
     """
-    _, late = await asyncio.wait([recording], timeout=_MAX_NOTE_SECONDS)
+    _, late = await asyncio.wait([recording], timeout=MAX_NOTE_SECONDS)
     for task in late:
         task.cancel()
     return not late

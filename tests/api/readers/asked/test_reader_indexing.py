@@ -64,8 +64,8 @@ async def test_who_waits_looks_at_nothing_but_what_is_waited_for(
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reading_session, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(reading_session, "_LONGEST_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reading_session, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reading_session, "LONGEST_POLL_SECONDS", 0.01)
     ok(await store(client, text_output("Short.")))
     ok(await upload(client, SAID.encode(), media_type="text/plain"))
     server.will(answered("42.", 1))

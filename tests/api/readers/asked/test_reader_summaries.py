@@ -9,6 +9,7 @@ from app.adapters.db.session import Database
 from app.kernel.errors import Reason
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, ok
+from tests.support.cases import in_one_test
 from tests.support.errors import refusal, violations
 from tests.support.model_server import ModelServer, status
 from tests.support.readers import FACT, Gate, asked, heard, summarised, summarize
@@ -93,7 +94,7 @@ async def test_a_template_is_the_whole_prompt(
     assert all(one.startswith("Summary so far:\n  So far.\n\nShorten:   ") for one in users[1:])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "fields",
     [
         {"template": "No place."},

@@ -96,7 +96,7 @@ class TestEmbedding:
         clock: FixedClock,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(jobs, "_EMBEDDED_AT_ONCE", 2)
+        monkeypatch.setattr(jobs, "EMBEDDED_AT_ONCE", 2)
         said = [f"tea {number}" for number in range(5)]
 
         async def fail(call: int) -> None:
