@@ -39,8 +39,8 @@ else
 endif
 
 .PHONY: test-nightly
-test-nightly: setup ## Run what tries random cases with ten times as many as `make test` does
-	$(BIN)/pytest $(random_tests) --hypothesis-profile=nightly $(ARGS)
+test-nightly: setup ## Run random tests with ten times as many cases, and all attackers on all routes
+	$(BIN)/pytest $(random_tests) tests/access --hypothesis-profile=nightly $(ARGS)
 
 .PHONY: coverage
 coverage: setup ## Run all tests and measure which lines and branches they reach

@@ -1,6 +1,6 @@
 """Attackers look for a tenant's canaries, everywhere that they can."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -46,10 +46,12 @@ class Hunt:
     findings: list[str] = field(default_factory=list)
     requests: int = 0
 
-    async def attack(self, attacker: Attacker, victim: Victim) -> None:
+    async def attack(
+        self, attacker: Attacker, victim: Victim, routes: Sequence[Route] = ROUTES
+    ) -> None:
         """Ask as somebody who knows nothing, then as somebody who knows every name."""
-        await self._walk(attacker, attacks.innocent)
-        await self._walk(attacker, partial(attacks.informed, victim))
+        await self._walk(attacker, routes, attacks.innocent)
+        await self._walk(attacker, routes, partial(attacks.informed, victim))
         await self._send_all(attacker, attacks.replayed(attacker.place, victim))
         await self._send_all(attacker, attacks.operations_of(attacker.place, victim))
         await self.service.settled()
@@ -57,10 +59,13 @@ class Hunt:
         await self._read(attacker)
 
     async def _walk(
-        self, attacker: Attacker, requests: Callable[[Route, Names], Iterator[Asked]]
+        self,
+        attacker: Attacker,
+        routes: Sequence[Route],
+        requests: Callable[[Route, Names], Iterator[Asked]],
     ) -> None:
         own = await self._own(attacker)
-        for route in ROUTES:
+        for route in routes:
             if not route.is_read:
                 # It may be gone after the request.
                 own = await route.make(self.service, own)

@@ -1,7 +1,7 @@
 """One route, asked with every kind of key: what must be answered, and what must not change."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import TypeVar
@@ -41,8 +41,11 @@ class Sweep:
     that of another place, and one of each of those that matter most.
     """
 
-    def __init__(self, service: Service, *, is_whole: bool = True) -> None:
+    def __init__(
+        self, service: Service, routes: Sequence[Route] = ROUTES, *, is_whole: bool = False
+    ) -> None:
         self.service = service
+        self._routes = routes
         self._is_whole = is_whole
         self._turns = count()
         self.no_keys: dict[str, Headers] = {}
@@ -61,7 +64,7 @@ class Sweep:
         """Return what is wrong, with all routes."""
         await self.prepare()
         found = []
-        for route in ROUTES:
+        for route in self._routes:
             try:
                 await self.check(route)
             except AssertionError as error:

@@ -58,8 +58,8 @@ def test_the_document_names_the_permission_of_each_route(offline_app: FastAPI) -
             assert operation.get("security") != [], route
 
 
-async def test_only_who_belongs_there_gets_in(service: Service) -> None:
-    assert await Sweep(service).run() == []
+async def test_only_who_belongs_there_gets_in(service: Service, *, is_nightly: bool) -> None:
+    assert await Sweep(service, is_whole=is_nightly).run() == []
 
 
 async def test_what_is_not_served_is_401_before_it_is_404(service: Service) -> None:

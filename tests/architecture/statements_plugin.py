@@ -70,7 +70,10 @@ deselected: set[Path] = set()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that names the folder for statements."""
     parser.addoption(
-        "--statements", type=Path, metavar="FOLDER", help="share the statements sent, for the judges"
+        "--statements",
+        type=Path,
+        metavar="FOLDER",
+        help="judge what was left here",
     )
 
 
@@ -78,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Put a recorder before each method of the driver that takes a statement."""
     folder = config.getoption("statements")
     for file in folder.iterdir() if folder and not _is_parallel(config) else ():
-        _add(pickle.loads(file.read_bytes()))  # noqa: S301  # written by this module
+        _add(pickle.loads(file.read_bytes()))  # written by this module
     for cursor in _CURSORS:
         for name in ("execute", "executemany", "stream", "copy"):
             if name in vars(cursor):
