@@ -10,6 +10,7 @@ from typing import Literal, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from app.kernel.tuning import Tuning
 from app.settings.settings import Settings
 from scripts.reference.markdown import code, page, table
 from scripts.reference.source import field_headings
@@ -102,6 +103,8 @@ def _shown(name: str, default: object) -> str:
             return ""
         case bool() | list() | dict():
             return code(json.dumps(default))
+        case Tuning():
+            return code("{}")
         case Enum():
             return code(default.value)
         case int() | float():
