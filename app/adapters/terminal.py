@@ -9,10 +9,13 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from app.adapters.logs import configure_logs
+from app.kernel.tuning import Tuning
 from app.settings.environment import PREFIX, environment, misspelt, unknown
 from app.settings.setting_types import is_of_a_link
 from app.settings.settings import CONSTANTS, Settings
 
+TUNING = f"{PREFIX}TUNING"
+"""The variable that changes constants."""
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
@@ -31,18 +34,12 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     """
     names = list(Settings.model_fields)
     if wrong := misspelt(environment(), [*names, *CONSTANTS]):
-        sentences = (
-            f"{name}: there is no such setting; the nearest is {near}."
-            for name, near in wrong.items()
-        )
-        fail("\n".join(sentences), MISUSED)
+        fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         for item in error.errors():
-            name = "MEMORY_BANK_" + "_".join(str(part) for part in item["loc"]).upper()
-            # An error about several settings names them itself.
-            typer.echo(f"{name}: {item['msg']}" if item["loc"] else item["msg"], err=True)
+            typer.echo(_sentence(item["loc"], item["msg"]), err=True)
         raise typer.Exit(MISUSED) from None
     except SettingsError as error:
         # The message holds the name of the field, and no value.
@@ -50,19 +47,40 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
         name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
         fail(f"{name}: is not valid JSON.", MISUSED)
     configure_logs(settings)
-    _warn(names)
+    _warn(names, settings.tuning)
     return settings
 
 
-def _warn(names: list[str]) -> None:
+def _nearest(variable: str) -> str:
+    """Return what a misspelt variable was probably meant as."""
+    constant = variable.removeprefix(PREFIX).lower()
+    if constant in CONSTANTS:
+        return f"there is no such setting; {constant} is a constant, which {TUNING} changes."
+    return f"there is no such setting; the nearest is {variable}."
+
+
+def _sentence(place: tuple[int | str, ...], message: str) -> str:
+    """Return the message of an error, after what it is about."""
+    if not place:
+        # An error about several settings names them itself.
+        return message
+    setting, *inner = map(str, place)
+    if inner and setting == "tuning":
+        return f"{TUNING}: {' '.join(inner)}: {message}"
+    return f"{PREFIX}{'_'.join([setting, *inner]).upper()}: {message}"
+
+
+def _warn(names: list[str], tuning: Tuning) -> None:
     """Log the variables that are not read."""
     # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
     constants = {f"{PREFIX}{name.upper()}": name for name in CONSTANTS}
     unread = unknown(environment(), names)
-    for name in constants.keys() & set(unread):
-        meaning = f"a constant now; MEMORY_BANK_TUNING changes {constants[name]!r} if it must be"
-        log.warning("setting.retired", name=name, why=meaning)
+    for name in sorted(constants.keys() & set(unread)):
+        constant = constants[name]
+        meaning = f"a constant now; {TUNING} changes {constant!r} if it must be"
+        value = getattr(tuning, constant)
+        log.warning("setting.retired", name=name, why=meaning, in_force=value)
     if others := [name for name in unread if name not in constants]:
         log.warning("settings.unknown", names=others)
     for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):

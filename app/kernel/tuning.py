@@ -1,12 +1,16 @@
 """Constants: numbers that an operator has no reason to choose.
 
 Tests inject others. `MEMORY_BANK_TUNING` takes them as a JSON object by name, for the case that one
-of them proves wrong in operation; names and meanings may change in any release.
+of them proves wrong in operation; names and meanings may change in any release. Types have the
+bounds, which hold for that object.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
-_KIB, _MIB = 1024, 1024 * 1024
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+_MIB = 1024 * 1024
 _DAY_SECONDS = 86_400.0
 
 
@@ -15,139 +19,147 @@ class Tuning:
     """The constants of the service, by name. Names carry their unit."""
 
     # Connections and bodies
-    max_header_bytes: int = 64 * 1024
+    max_header_bytes: Annotated[int, Field(ge=1024)] = 64 * 1024
     """Longest request line and headers of a request."""
-    idle_seconds: float = 75.0
+    idle_seconds: PositiveFloat = 75.0
     """Longest time that a connection stays open between two requests."""
-    header_seconds: float = 15.0
+    header_seconds: PositiveFloat = 15.0
     """Longest time that a client may take for the headers of a request."""
-    body_seconds: float = 60.0
+    body_seconds: PositiveFloat = 60.0
     """Longest time that a client may take for the body of a request."""
-    body_min_bytes_per_second: int = 256
+    body_min_bytes_per_second: NonNegativeInt = 256
     """Pace below which a body is refused, measured over five seconds; 0: none."""
-    max_body_requests_per_key: int = 64
+    max_body_requests_per_key: PositiveInt = 64
     """Bodies that one key may keep open for a second or longer, per process; without a key, one
     address.
     """
-    max_body_requests: int = 512
+    max_body_requests: PositiveInt = 512
     """The same for all keys together."""
-    max_body_bytes_per_key: int = 64 * 1024 * 1024
+    max_body_bytes_per_key: PositiveInt = 64 * _MIB
     """Bytes of bodies longer than 64 KiB that are kept for one key at once, from before they
     come until they are read as what they mean. One body is always taken.
     """
-    max_body_bytes_held: int = 256 * 1024 * 1024
+    max_body_bytes_held: PositiveInt = 256 * _MIB
     """The same for all keys together."""
-    send_seconds: float = 30.0
+    send_seconds: PositiveFloat = 30.0
     """Longest time in which a client may take nothing of its answer."""
 
     # Embeddings
-    embedding_query_seconds: float = 10.0
+    embedding_query_seconds: PositiveFloat = 10.0
     """Longest wait of a search, or of the write of one memory, for an embedding: then the search
     goes by words, and the memory is embedded later.
     """
-    embedding_retry_seconds: float = 5.0
+    embedding_retry_seconds: PositiveFloat = 5.0
     """Pause between attempts at memories that wait for their vectors."""
-    reembed_batch_rows: int = 64
+    reembed_batch_rows: Annotated[PositiveInt, Field(le=1000)] = 64
     """Memories that a re-embedding takes at a time."""
 
     # Models
-    model_max_attempts: int = 4
+    model_max_attempts: PositiveInt = 4
     """Requests for one answer after 429, 5xx and lost connections."""
-    model_max_reply_bytes: int = 2 * 1024 * 1024
+    model_max_reply_bytes: PositiveInt = 2 * _MIB
     """Longest HTTP reply of a provider that is read."""
-    model_breaker_failures: int = 5
+    model_breaker_failures: PositiveInt = 5
     """Failures in a row after which a provider is spared for a while."""
-    model_breaker_seconds: float = 30.0
+    model_breaker_seconds: PositiveFloat = 30.0
     """Time for which a failing provider is spared."""
 
-    # Database, generation, ingestion, limits, worker
-    database_pool_overflow: int = 0
+    # Database
+    database_pool_overflow: NonNegativeInt = 0
     """Further connections under load, opened and closed each time."""
-    database_pool_timeout_seconds: float = 10.0
+    database_pool_timeout_seconds: PositiveFloat = 10.0
     """Longest wait of a request for a connection, before 503."""
-    database_connect_timeout_seconds: int = 5
+    database_connect_timeout_seconds: PositiveInt = 5
     """Longest time that opening a connection may take."""
-    postgres_start_seconds: float = 60.0
+    postgres_start_seconds: PositiveFloat = 60.0
     """Longest time that the embedded Postgres may take to start."""
-    generation_neighbours: int = 20
+
+    # Generation
+    generation_neighbours: PositiveInt = 20
     """Memories of the scope that a new fact is compared with."""
-    generation_max_candidates: int = 200
+    generation_max_candidates: PositiveInt = 200
     """Facts that one generation compares and writes; its operation counts the rest."""
-    generation_max_pieces: int = 10
+    generation_max_pieces: PositiveInt = 10
     """Pieces of a long conversation that one generation reads."""
-    preview_retention_seconds: float = 3600.0
+    preview_retention_seconds: PositiveFloat = 3600.0
     """Time for which the answer of a `validateOnly` generation is kept."""
-    ingestion_max_pending_seconds: float = _DAY_SECONDS
+
+    # Ingestion
+    ingestion_max_pending_seconds: PositiveFloat = _DAY_SECONDS
     """Longest time that an ingested event waits for its rule."""
-    ingestion_event_id_seconds: float = 90 * _DAY_SECONDS
+    ingestion_event_id_seconds: PositiveFloat = 90 * _DAY_SECONDS
     """Time for which the id of an ingested event is known."""
-    ingestion_retry_seconds: float = 900.0
+    ingestion_retry_seconds: PositiveFloat = 900.0
     """First pause of a stream whose generation failed; doubles."""
-    max_page_size: int = 1000
+
+    # Limits
+    max_page_size: Annotated[PositiveInt, Field(le=1000)] = 1000
     """Rows of a page, of what a list or a retrieval answers; a larger page size is coerced. Of
     sessions, events and retrieved memories never more than 100.
     """
-    max_scope_pairs: int = 5
+    max_scope_pairs: Annotated[PositiveInt, Field(le=5)] = 5
     """Pairs of a scope that is written to."""
-    max_scope_value_chars: int = 1024
+    max_scope_value_chars: Annotated[PositiveInt, Field(le=1024)] = 1024
     """Longest value of a scope that is written to."""
-    max_metadata_entries: int = 50
+    max_metadata_entries: Annotated[NonNegativeInt, Field(le=50)] = 50
     """Keys of a memory's metadata."""
-    max_metadata_value_chars: int = 4096
+    max_metadata_value_chars: Annotated[PositiveInt, Field(le=4096)] = 4096
     """Longest text among a memory's metadata."""
-    max_session_policies: int = 20
+    max_session_policies: NonNegativeInt = 20
     """Policies, besides its own, by which one session has summaries at once: those that
     requests for contexts bring.
     """
-    max_stream_pending_events: int = 100_000
+    max_stream_pending_events: PositiveInt = 100_000
     """Ingested events that wait in one stream."""
-    max_stream_pending_bytes: int = 64 * 1024 * 1024
+    max_stream_pending_bytes: PositiveInt = 64 * _MIB
     """Bytes of the events that wait in one stream."""
-    rate_block_seconds: float = 0.1
+    rate_block_seconds: Annotated[PositiveFloat, Field(le=1)] = 0.1
     """Seconds of a rate that one process takes at a time, unshared with the others."""
-    filter_regex_max_chars: int = 256
+    filter_regex_max_chars: PositiveInt = 256
     """Longest regular expression in a filter."""
-    worker_poll_seconds: float = 0.25
+
+    # Operations, sweeps and indexes
+    worker_poll_seconds: PositiveFloat = 0.25
     """Pause between looks for work when nothing wakes the worker."""
-    worker_max_attempts: int = 10
+    worker_max_attempts: PositiveInt = 10
     """Attempts before an operation fails."""
-    worker_retry_base_seconds: float = 1.0
+    worker_retry_base_seconds: PositiveFloat = 1.0
     """First retry delay; doubles, with jitter."""
-    worker_retry_max_seconds: float = 300.0
+    worker_retry_max_seconds: PositiveFloat = 300.0
     """Longest retry delay."""
-    summary_retry_max_seconds: float = 3600.0
+    summary_retry_max_seconds: PositiveFloat = 3600.0
     """Longest pause before a summary that failed is tried again."""
-    sweep_batch_rows: int = 500
+    sweep_batch_rows: PositiveInt = 500
     """Rows that a sweep removes at a time."""
-    scope_index_memories: int = 20_000
+    scope_index_memories: PositiveInt = 20_000
     """Memories of one scope from which it gets an index of its own for searches by meaning,
     which are then approximate.
     """
-    max_scope_indexes: int = 50
+    max_scope_indexes: NonNegativeInt = 50
     """Such indexes, over all engines; 0: none, every search is exact."""
-    scope_index_interval_seconds: float = 600.0
+    scope_index_interval_seconds: PositiveFloat = 600.0
     """Interval of the look for scopes that need one, or no longer do."""
-    operation_wait_max_seconds: float = 60.0
+    operation_wait_max_seconds: PositiveFloat = 60.0
     """Longest wait of `:wait` before it answers the running operation."""
 
     # Task memory
-    task_max_passthrough_bytes: int = 4096
+    task_max_passthrough_bytes: PositiveInt = 4096
     """Longest `info` or `error` output, which is never stored."""
-    task_index_at_once_bytes: int = _MIB
+    task_index_at_once_bytes: Annotated[NonNegativeInt, Field(le=8 * _MIB)] = _MIB
     """Longest text that is cut into pieces before the upload's answer."""
-    task_upload_seconds: float = 3600.0
+    task_upload_seconds: PositiveFloat = 3600.0
     """After how long an upload that did not end is swept."""
-    task_sweep_grace_seconds: float = 2.0
+    task_sweep_grace_seconds: NonNegativeFloat = 2.0
     """Time from the expiry of something in task memory until a sweep frees it; longer than the
     clocks of processes differ.
     """
-    task_max_summary_calls: int = 200
+    task_max_summary_calls: PositiveInt = 200
     """Calls of a reader's model that one summary may take."""
 
     # Tokens of an issuer
-    jwt_jwks_max_age_seconds: float = 300.0
+    jwt_jwks_max_age_seconds: Annotated[float, Field(ge=1)] = 300.0
     """Time for which keys from an address are current; while it fails, an hour more."""
-    jwt_key_timeout_seconds: float = 5.0
+    jwt_key_timeout_seconds: PositiveFloat = 5.0
     """Longest wait for the keys of the issuer."""
-    jwt_max_token_bytes: int = 8192
+    jwt_max_token_bytes: Annotated[int, Field(ge=256)] = 8192
     """Longest token."""

@@ -246,7 +246,7 @@ class Settings(
         tuning = given.get("tuning") or {}
         known = asdict(tuning) if isinstance(tuning, Tuning) else tuning
         if isinstance(known, dict) and (unknown := known.keys() - CONSTANTS):
-            message = "MEMORY_BANK_TUNING: {names} must be constants of this release."
+            message = "MEMORY_BANK_TUNING must name constants of this release; got {names}."
             raise PydanticCustomError("constants", message, {"names": ", ".join(sorted(unknown))})
         constants = {name: given[name] for name in CONSTANTS & given.keys()}
         return {**given, "tuning": {**known, **constants}} if constants else given

@@ -99,12 +99,10 @@ def _choices(annotation: object) -> list[object]:
 
 def _shown(name: str, default: object) -> str:
     match default:
-        case None | SecretStr():
+        case None | SecretStr() | Tuning():
             return ""
         case bool() | list() | dict():
             return code(json.dumps(default))
-        case Tuning():
-            return code("{}")
         case Enum():
             return code(default.value)
         case int() | float():

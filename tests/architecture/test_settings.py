@@ -1,7 +1,9 @@
 """Every setting says what it is and in which unit, and is used."""
 
 import re
+from typing import get_type_hints
 
+from app.kernel.tuning import Tuning
 from app.settings.settings import Settings
 from tests.architecture.code import modules
 
@@ -48,7 +50,8 @@ def _is_sentence(description: str | None) -> bool:
 
 
 def test_a_number_has_its_unit_in_its_name() -> None:
-    assert [name for name, field in FIELDS.items() if not _has_unit(name, field.annotation)] == []
+    numbers = {name: field.annotation for name, field in FIELDS.items()} | get_type_hints(Tuning)
+    assert [name for name, kind in numbers.items() if not _has_unit(name, kind)] == []
 
 
 def _has_unit(name: str, kind: object) -> bool:

@@ -40,8 +40,18 @@ def test_one_variable_changes_them(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"idle_second": 5}, "idle_second must be constants of this release"),
-        ({"idle_seconds": "long"}, "MEMORY_BANK_TUNING_IDLE_SECONDS: "),
+        (
+            {"idle_second": 5},
+            "MEMORY_BANK_TUNING must name constants of this release; got idle_second",
+        ),
+        (
+            {"idle_seconds": "long"},
+            "MEMORY_BANK_TUNING: idle_seconds: Input should be a valid number",
+        ),
+        ({"max_page_size": 0}, "MEMORY_BANK_TUNING: max_page_size: Input should be greater than 0"),
+        ({"max_page_size": 5_000}, "max_page_size: Input should be less than or equal to 1000"),
+        ({"sweep_batch_rows": -1}, "sweep_batch_rows: Input should be greater than 0"),
+        ({"task_index_at_once_bytes": 64 * 1024**2}, "less than or equal to 8388608"),
     ],
 )
 def test_what_is_no_constant_is_refused(
@@ -56,6 +66,16 @@ def test_what_is_no_constant_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_misspelt_variable_of_a_constant_is_told_what_changes_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMORY_BANK_IDLE_SECOND", "5")
+    with pytest.raises(typer.Exit):
+        read_settings()
+    said = "idle_seconds is a constant, which MEMORY_BANK_TUNING changes."
+    assert capsys.readouterr().err == f"MEMORY_BANK_IDLE_SECOND: there is no such setting; {said}\n"
+
+
 def test_a_setting_that_has_become_a_constant_is_told_and_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -66,3 +86,4 @@ def test_a_setting_that_has_become_a_constant_is_told_and_not_read(
     (line,) = logs
     assert (line["event"], line["name"]) == ("setting.retired", "MEMORY_BANK_IDLE_SECONDS")
     assert "idle_seconds" in line["why"]
+    assert line["in_force"] == 75
