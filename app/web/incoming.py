@@ -20,6 +20,7 @@ from app.web.headers import header
 PIECE_BYTES = 64 * 1024
 """Bytes accounted for a streamed body; other bodies count for more."""
 LOOK_SECONDS = 1.0
+"""Time between two checks of a body's pace."""
 _LOOKS = 5
 """Number of checks over which the pace must suffice."""
 _SLACK_LOOKS = 1

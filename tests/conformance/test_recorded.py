@@ -107,7 +107,7 @@ def _status(request: Recorded) -> int:
     return 404 if is_missing else 200
 
 
-@in_one_test("request_", REQUESTS)
+@in_one_test("request_", REQUESTS, ids=[one.label for one in REQUESTS])
 async def test_a_recorded_request_is_answered(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock, request_: Recorded
 ) -> None:

@@ -13,6 +13,7 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.resources import Registry, Resources
 from app.kernel.names import EngineName
+from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store.tables import EngineRow
 from app.process.main import create_app
@@ -56,15 +57,14 @@ class Paths:
     @classmethod
     async def open(cls, resources: Resources, secret: str) -> "Paths":
         """Start both; the second knows the engine, and the model that serves it."""
+        # However long a test takes, it reads the indexes of scopes once.
+        indexes = ScopeIndexes(resources.db, monotonic=lambda: 0.0)
         apps = {
-            path: create_app(
-                replace(
-                    resources,
-                    kept=kept,
-                    registry=Registry(),
-                )
+            path: create_app(replace(resources, kept=kept, registry=Registry()))
+            for path, kept in (
+                (STEP_BY_STEP, {EngineCache: _NoEngines()}),
+                (AT_ONCE, {ScopeIndexes: indexes}),
             )
-            for path, kept in ((STEP_BY_STEP, {EngineCache: _NoEngines()}), (AT_ONCE, {}))
         }
         found = cls(resources.db, apps)
         client = found.clients(secret)[AT_ONCE]

@@ -28,14 +28,14 @@ Key = tuple[InstrumentedAttribute[Any], ...]
 
 @dataclass(frozen=True)
 class Slice:
-    """At most `limit` rows, ordered by `key`, after the row whose key is `after`."""
+    """At most `size` rows, ordered by `key`, after the row whose key is `after`."""
 
     key: Key
-    limit: int
+    size: int
     after: tuple[Any, ...] | None = None
     is_descending: bool = False
-    query: Query = ""
-    """The query of the token: see `kernel.paging`."""
+    query: Query | None = None
+    """The query of the next page's token (see `kernel.paging`); None: it needs no token."""
 
     @classmethod
     def of(
@@ -47,17 +47,22 @@ class Slice:
         *,
         is_descending: bool = False,
     ) -> "Slice":
-        """Build the slice of a requested page and one row more, which shows that there is a next.
+        """Build the slice of a requested page, which has a token if there is a next one.
 
         Raises:
             InvalidArgument: the size is negative, or the token is not one of this query.
         """
-        limit = clamp_page_size(page.size, maximum=maximum) + 1
+        size = clamp_page_size(page.size, maximum=maximum)
         after = None
         if page.token:
             types = (column.type.python_type for column in key)
             after = typed_key(decode_token(page.token, query), *types)
-        return cls(key, limit, after, is_descending, query)
+        return cls(key, size, after, is_descending, query)
+
+    @property
+    def limit(self) -> int:
+        """The number of rows to read: with a token, one more, which shows that there is a next."""
+        return self.size if self.query is None else self.size + 1
 
     def applied(self, statement: _S) -> _S:
         """Return the statement for these rows."""
@@ -70,12 +75,12 @@ class Slice:
 
     def cut(self, rows: Sequence[_R]) -> tuple[Sequence[_R], str | None]:
         """Return the rows of the page, and the token of the next one if there is a row more."""
-        shown = rows[: self.limit - 1]
+        shown = rows[: self.size]
         return shown, self.token(shown[-1]) if len(rows) > len(shown) else None
 
-    def token(self, last: object) -> str:
-        """Return the token of the page after a row."""
-        return encode_token(self.query, self.key_of(last))
+    def token(self, last: object) -> str | None:
+        """Return the token of the page after a row, if one is needed."""
+        return None if self.query is None else encode_token(self.query, self.key_of(last))
 
     def key_of(self, row: object) -> tuple[Any, ...]:
         """Return the key of a row."""
@@ -100,6 +105,6 @@ async def read_within(
     """
     wanted = page.applied(statement)
     sizes = (await session.execute(wanted.with_only_columns(size))).scalars().all()
-    fits = rows_within(sizes, page.limit - 1, max_bytes)
+    fits = rows_within(sizes, page.size, max_bytes)
     rows = (await session.execute(wanted.limit(fits))).scalars().all()
     return rows, page.token(rows[-1]) if len(sizes) > fits else None

@@ -11,6 +11,7 @@ from cachetools import LRUCache
 from app.adapters.llm.managed import ManagedEmbedder
 
 MAX_ENGINES = 100_000
+"""Limit for engines whose model is cached; the oldest are evicted, and read again when needed."""
 
 
 class Embedders:

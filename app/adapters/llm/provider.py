@@ -22,6 +22,7 @@ from app.kernel.errors import (
 from app.settings.settings import Settings
 
 FIRST_DELAY_SECONDS = 0.5
+"""Longest pause before the first retry; it doubles with each further one."""
 _LONGEST_DELAY_SECONDS = 8.0
 _FAIR_SHARE = 0.5
 """The share of the time limit that a request must have had for its timeout to count."""

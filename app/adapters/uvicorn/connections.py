@@ -45,6 +45,7 @@ CLOSED = Counter(
 _LINGER_SECONDS = 1.0
 """Time to read and discard input after a final answer: a reset could lose the answer."""
 RESERVED_HEADER_SECONDS = 2.0
+"""Time for a header on a connection of the reserve, which is small and must soon be free again."""
 _MAX_PIPELINED = 32
 """Requests that may be queued on a connection; each takes a hundred times its bytes in memory."""
 _VERSIONS = frozenset({"1.0", "1.1"})

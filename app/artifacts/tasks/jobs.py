@@ -36,6 +36,7 @@ from app.settings.settings import Settings
 
 _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
+"""Chunks that are embedded together and stored by one transaction."""
 _READ_SECONDS = 60
 
 

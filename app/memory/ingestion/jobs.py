@@ -13,7 +13,7 @@ does not block the others.
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
@@ -38,7 +38,6 @@ from app.memory.ingestion.store.repository import StreamKey, Waiting
 from app.memory.ingestion.store.tables import StreamRow
 from app.platform.engines.logic.config import GenerationRule
 from app.platform.limits.services.quotas import is_full
-from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
@@ -282,17 +281,9 @@ class _Ingestion:
         return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
 
     def _generate_operation(self, generate_id: str) -> NewOperation:
-        return NewOperation(
-            engine_id=self._engine.engine,
-            engine_name=self.job.claim.engine_name,
-            kind=GENERATE,
-            now=self.job.clock.now(),
-            keep=self.job.keep,
-            details={"@type": type_url("GenerateMemoriesOperationMetadata")},
-            operation_id=generate_id,
-            scopes=self.job.claim.scopes,
-            caller=self.job.claim.caller,
-        )
+        now, claim = self.job.clock.now(), self.job.claim
+        new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
+        return replace(new, operation_id=generate_id, scopes=claim.scopes, caller=claim.caller)
 
 
 def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:

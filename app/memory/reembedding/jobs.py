@@ -49,6 +49,7 @@ MOST_NAMED = 100
 _NO_MODEL_PAUSE = timedelta(seconds=10)
 """Wait for a worker that has the model."""
 SETTLE_SECONDS = 5.0
+"""Wait for transactions that began before the switch; the sweep of stale vectors does the rest."""
 _SETTLE_PAUSE_SECONDS = 0.05
 
 

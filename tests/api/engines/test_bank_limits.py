@@ -81,7 +81,7 @@ _BOUNDS: list[tuple[_Make, int, str]] = [
 ]
 
 
-@in_one_test(("make", "most", "path"), _BOUNDS)
+@in_one_test(("make", "most", "path"), _BOUNDS, ids=[one[2] for one in _BOUNDS])
 async def test_a_configuration_has_a_size(
     client: httpx.AsyncClient, make: _Make, most: int, path: str
 ) -> None:

@@ -79,6 +79,7 @@ UNFILTERED: dict[str, Json] = {
     "three": {"count": 3},
     "few tokens": {"maxTokens": 60},
     "the very fact": {"query": "I like green tea in the morning"},
+    "other words": {"query": "When did Anna move?"},
     "no words": {"query": "😀"},
     "two types": {"memoryTypes": ["NATURAL_LANGUAGE_COLLECTION", "STRUCTURED_PROFILE"]},
 }
@@ -162,11 +163,20 @@ async def _answers(
     """Return the answer to each request, and the path that it took."""
     answers, taken = {}, {}
     for name, fields in {**UNFILTERED, **FILTERED}.items():
-        with statements_on(database, "FROM memories") as several:
+        with statements_on(database, "") as sent:
             answer = await client.post("/memories:retrieve", json=_body(order, fields))
         answers[name] = {**ok(answer), "header": answer.headers.get("x-memory-bank-retrieval")}
-        taken[name] = STEP_BY_STEP if several else AT_ONCE
+        taken[name] = _path(sent)
     return answers, taken
+
+
+def _path(sent: list[str]) -> str:
+    """Return the path that sends these statements by the session; the fast one sends none."""
+    # Whether a key has ended is asked for again where the machine is slow.
+    others = [one for one in sent if "api_key_changes" not in one]
+    if any("FROM memories" in one for one in others):
+        return STEP_BY_STEP
+    return "\n".join(others) or AT_ONCE
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)

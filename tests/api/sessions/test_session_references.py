@@ -122,7 +122,7 @@ _HOSTILE: dict[str, tuple[Json, str]] = {
 }
 
 
-@in_one_test(("part", "field"), _HOSTILE.values())
+@in_one_test(("part", "field"), _HOSTILE.values(), ids=_HOSTILE)
 async def test_what_could_carry_content_is_refused_and_not_repeated(
     client: httpx.AsyncClient, part: Json, field: str
 ) -> None:

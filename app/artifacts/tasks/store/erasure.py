@@ -40,7 +40,7 @@ from app.artifacts.tasks.store.tables import (
 )
 
 PAGES_AT_ONCE = 64
-"""16 MiB, the most that one transaction of a sweep frees."""
+"""Pages that one transaction of a sweep deletes: it frees 16 MiB at most."""
 _SLASH = "/"
 """Separator between names; no name contains it."""
 _Named = tuple[str, str]

@@ -23,7 +23,9 @@ from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 _TRIES = 2
 """Attempts to create a namespace that others delete at the same time."""
 MEMORY_KEY = (NamespaceRow.memory,)
+"""The order of task memories."""
 NAMESPACE_KEY = (NamespaceRow.create_time, NamespaceRow.namespace)
+"""The order of namespaces."""
 ARTIFACT_KEY = (ArtifactRow.ordinal, ArtifactRow.content_id)
 """The order of artifacts, which is that of their arrival."""
 

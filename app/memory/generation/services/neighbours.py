@@ -98,9 +98,8 @@ class Neighbourhood:
         model_id = vectors[facts[0]].model_id if by_vectors else None
         if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
-                rows = await retrieval.find_newest(
-                    session, self._query(), self._most_forgotten, None
-                )
+                forgotten = retrieval.newest(self._most_forgotten)
+                rows = await retrieval.find_newest(session, self._query(), forgotten)
             newest = [_to_neighbour(row) for row in rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
@@ -155,7 +154,7 @@ class Neighbourhood:
 
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget that means everything."""
-        rows = await retrieval.find_newest(session, query, _SEARCHED + 1, None)
+        rows = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
         return NearMemories([_to_neighbour(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
@@ -187,7 +186,8 @@ class Neighbourhood:
         if not facts:
             return []
         async with self.resources.db.snapshot() as session:
-            rows = await retrieval.find_newest(session, self._query(), _COMPARED_BY_WORDS, None)
+            compared = retrieval.newest(_COMPARED_BY_WORDS)
+            rows = await retrieval.find_newest(session, self._query(), compared)
         by_words, limit = self.resources.embedders.by_words, self._count
         stored = await by_words.embed([row.fact or "" for row in rows])
         cosines = (await by_words.embed(facts)) @ stored.T

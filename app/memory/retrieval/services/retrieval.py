@@ -25,7 +25,6 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesRequest,
     RetrieveProfilesResponse,
     SimilaritySearchParams,
-    SimpleRetrievalParams,
 )
 from app.memory.retrieval.services.fast_search import FastSearch
 from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
@@ -192,23 +191,17 @@ class RetrievalService:
         a response with a token, it repeats the request with a field that its own request type
         refuses, and so ends early.
         """
-        params = request.simple_retrieval_params
-        limit = self._page_size(params)
-        token = params.page_token if params is not None else None
-        token_query = {} if token is None else _token_query(name, request)
-        page = Slice.of(
-            PageRequest(limit, token), token_query, repository.NEWEST, limit, is_descending=True
-        )
+        page = self._page(name, request)
         newest = None if page.after else await self._fast_newest(name, query, page.limit)
         if newest is None:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
-                newest = row, await repository.find_newest(session, query, page.limit, page.after)
+                newest = row, await repository.find_newest(session, query, page)
                 self.known.note(row)
         engine, rows = newest
         shown, more = page.cut(rows)
         response = _response(name_of(engine), request, [SearchHit(row) for row in shown])
-        return response if token is None or more is None else {**response, "nextPageToken": more}
+        return response if more is None else {**response, "nextPageToken": more}
 
     async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, limit: int
@@ -222,11 +215,15 @@ class RetrievalService:
         """Return the engine as it was read last, if a fast statement can serve the query."""
         return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
 
-    def _page_size(self, params: SimpleRetrievalParams | None) -> int:
-        """Return the page size; without parameters it is the largest that one response can hold."""
-        if params is None:
-            return self._max_count
-        return self._count(params.page_size)
+    def _page(self, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
+        """Return the page; without parameters it has as many as one response can hold."""
+        params = request.simple_retrieval_params
+        size = self._max_count if params is None else self._count(params.page_size)
+        if params is None or params.page_token is None:
+            return repository.newest(size)
+        asked = PageRequest(size, params.page_token)
+        query = _token_query(name, request)
+        return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
 
     def _count(self, asked: int | None) -> int:
         return clamp_page_size(asked, DEFAULT_COUNT, self._max_count)

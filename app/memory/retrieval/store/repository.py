@@ -16,7 +16,7 @@ from app.platform.engines.logic.config import MemoryType
 MAX_PROFILE_MEMORIES = 1_000
 """Limit of structured memories of one scope that are read at once."""
 NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
-"""The order of memories that are not searched for."""
+"""The order of memories that are not searched for, descending."""
 
 
 async def find_by_ids(
@@ -30,12 +30,14 @@ async def find_by_ids(
     return {row.memory_id: row for row in rows.scalars()}
 
 
-async def find_newest(
-    session: Session, query: ScopeQuery, limit: int, after: tuple[datetime, str] | None
-) -> Sequence[MemoryRow]:
-    """Return memories of the scope, newest first."""
-    newest = Slice(NEWEST, limit, after, is_descending=True)
-    statement = newest.applied(select(MemoryRow).where(query.condition()))
+def newest(count: int) -> Slice:
+    """Select the newest memories, of which no next page is asked for."""
+    return Slice(NEWEST, count, is_descending=True)
+
+
+async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> Sequence[MemoryRow]:
+    """Return a page of the memories of the scope."""
+    statement = page.applied(select(MemoryRow).where(query.condition()))
     return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
 
 

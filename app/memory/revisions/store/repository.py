@@ -32,6 +32,7 @@ def _has_label(key: str, value: str) -> ColumnElement[bool]:
 FILTER_FIELDS: Fields = {"labels": MapField(RevisionRow.labels, _has_label)}
 """Fields that the filter of revisions accepts."""
 KEY_IN_MEMORY = (RevisionRow.version,)
+"""The order of the revisions of one memory."""
 KEY_IN_ENGINE = (RevisionRow.revision_id,)
 """The order of the revisions of several memories; ids are ordered by time."""
 

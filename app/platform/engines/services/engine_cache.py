@@ -9,6 +9,7 @@ from app.kernel.names import WILDCARD, EngineName
 from app.platform.engines.store.tables import EngineRow
 
 MAX_KNOWN = 10_000
+"""Limit for cached engines; the oldest are evicted."""
 _MAX_WEIGHT = 32 * 1024 * 1024
 """Limit for all engines together, in characters of their configurations."""
 _LARGEST = 256 * 1024

@@ -16,9 +16,11 @@ from app.platform.limits.services.refusals import Bound, too_fast
 from app.platform.limits.store import claims
 from app.settings.settings import Settings
 
-# The blocks used last are kept, at about 200 bytes each. Units in an evicted block are lost to its
-# key or engine, and nobody gets more than the rate.
 MAX_BLOCKS = 20_000
+"""Limit for blocks, at about 200 bytes each; those used last are kept.
+
+Units in an evicted block are lost to its key or engine, and nobody gets more than the rate.
+"""
 _MAX_NAME_CHARS = 100
 
 

@@ -61,7 +61,7 @@ async def claim(
     now: datetime,
     operation: tuple[int, str | None] | None = None,
 ) -> RequestIdRow | None:
-    """Return the record of a request on an engine that was done before; else record it.
+    """Record a request on an engine; return the earlier record if it was done before, else None.
 
     A second request with the same id waits here until the first transaction ends.
 
@@ -97,8 +97,9 @@ async def claim(
     )
     if inserted.first() is not None:
         return None
-    known = await _find(session, once, mine)
-    assert known is not None, "its transaction has ended, and it is kept for longer"
+    # The transaction of the earlier request has ended, and its record is kept for longer.
+    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
+    _check_same(known, once)
     note(session, replayed=once.request_id)
     return known
 
@@ -152,12 +153,17 @@ async def _find(
 ) -> RequestIdRow | None:
     statement = select(RequestIdRow).where(*conditions)
     known = (await session.execute(statement)).scalar_one_or_none()
-    if known is not None and known.request_hash != once.request_hash:
+    if known is not None:
+        _check_same(known, once)
+    return known
+
+
+def _check_same(known: RequestIdRow, once: IdempotencyKey) -> None:
+    if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",
             Reason.REQUEST_ID_REUSED,
         )
-    return known
 
 
 def _is_request(engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
