@@ -46,7 +46,7 @@ def settings_table(names: Iterable[str]) -> str:
         (
             (
                 code(variable(name)),
-                _shown(name, setting.get_default(call_default_factory=True)),
+                shown(name, setting.get_default(call_default_factory=True)),
                 unit(name),
                 accepted(setting),
                 setting.description or "",
@@ -97,14 +97,13 @@ def _choices(annotation: object) -> list[object]:
     return []
 
 
-def _shown(name: str, default: object) -> str:
+def shown(name: str, default: object) -> str:
+    """Return a default as inline code, and large numbers in a larger unit too."""
     match default:
         case None | SecretStr():
             return ""
-        case bool() | list() | dict():
-            return code(json.dumps(default))
-        case Tuning():
-            return code("{}")
+        case bool() | list() | dict() | Tuning():
+            return code(json.dumps({} if isinstance(default, Tuning) else default))
         case Enum():
             return code(default.value)
         case int() | float():
