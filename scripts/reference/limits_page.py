@@ -1,21 +1,32 @@
 """The page of limits, from the settings that bound something and from the OpenAPI document."""
 
 import re
+from dataclasses import fields
+from itertools import groupby
 
+from app.kernel.tuning import Tuning
 from scripts.reference.markdown import anchor, code, page, table
 from scripts.reference.openapi import bounds, kind, schemas, title
-from scripts.reference.settings_page import groups, settings_table
+from scripts.reference.settings_page import groups, settings_table, shown, unit
+from scripts.reference.source import field_headings, member_docstrings
 
 _LIMITS = re.compile(
     r"(?:^|_)max_|_rate_units_|^rate_|_min_bytes_|(?:idle|header|body|send|timeout)_seconds$"
 )
 _INTRODUCTION = """\
-Limits that an operator can change are [settings](settings.md). A request beyond one is refused
+Limits that an operator may have to choose are [settings](settings.md). The others are
+[constants](#constants), which `MEMORY_BANK_TUNING` (a JSON object) changes, or part of the API. A
+request beyond one is refused
 with a [reason](errors.md) that says which limit it was: `QUOTA_EXHAUSTED` for what an engine
 holds, `RATE_LIMIT_EXCEEDED` for units a second, `TOO_MANY_AT_ONCE` for concurrency. The
 [permissions](permissions.md#methods) page has the cost of each method.
 
 Deleting and purging always work, also at a quota.
+"""
+_CONSTANTS = """\
+Operators have no reason to choose these numbers. Should one prove wrong, `MEMORY_BANK_TUNING`
+takes others as a JSON object, such as `{"idle_seconds": 30}`. Names and meanings may change in any
+release.
 """
 
 
@@ -30,10 +41,30 @@ def limits_page() -> str:
         _INTRODUCTION,
         "## Settings\n",
         *parts,
+        "## Constants\n",
+        _CONSTANTS,
+        *_constants_tables(),
         "## Fields\n",
         "These are part of the API and cannot be changed.\n",
         _fields_table(),
     )
+
+
+def _constants_tables() -> list[str]:
+    headings, meanings = field_headings(Tuning), member_docstrings(Tuning)
+    parts = []
+    for heading, group in groupby(fields(Tuning), key=lambda field: headings[field.name]):
+        rows = (
+            (
+                code(field.name),
+                shown(field.name, field.default),
+                unit(field.name),
+                meanings[field.name],
+            )
+            for field in group
+        )
+        parts += [f"### {heading}\n", table(("Constant", "Value", "Unit", "Meaning"), rows)]
+    return parts
 
 
 def _fields_table() -> str:

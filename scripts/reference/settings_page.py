@@ -46,7 +46,7 @@ def settings_table(names: Iterable[str]) -> str:
         (
             (
                 code(variable(name)),
-                _shown(name, setting.get_default(call_default_factory=True)),
+                shown(name, setting.get_default(call_default_factory=True)),
                 unit(name),
                 accepted(setting),
                 setting.description or "",
@@ -97,7 +97,8 @@ def _choices(annotation: object) -> list[object]:
     return []
 
 
-def _shown(name: str, default: object) -> str:
+def shown(name: str, default: object) -> str:
+    """Return a default as inline code, and large numbers in a larger unit too."""
     match default:
         case None | SecretStr() | Tuning():
             return ""

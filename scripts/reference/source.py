@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,14 +14,16 @@ _APP = Path(__file__).parents[2] / "app"
 _HEADING = re.compile(r" {4}# (\S.*)")
 
 
-def member_docstrings(enum: type[Enum]) -> dict[str, str]:
-    """Return the text below each member of an enum, by the member's name."""
-    body = _class_body(enum)
+def member_docstrings(owner: type) -> dict[str, str]:
+    """Return the text below each member of an enum, or field of a dataclass, by its name."""
     return {
-        statement.targets[0].id: following.value.value
-        for statement, following in pairwise(body)
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.targets[0], ast.Name)
+        target.id: following.value.value
+        for statement, following in pairwise(_class_body(owner))
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in (
+            statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        )
+        if isinstance(target, ast.Name)
         and isinstance(following, ast.Expr)
         and isinstance(following.value, ast.Constant)
         and isinstance(following.value.value, str)

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from app.kernel.errors import Reason
 from app.kernel.permissions import Permission
+from app.kernel.tuning import Tuning
 from app.process.features import demands
 from app.settings.settings import Settings
 from scripts.make_reference import PAGES, write
@@ -89,6 +91,11 @@ def test_every_quota_is_a_limit(pages: dict[str, str]) -> None:
     quotas = [variable(name) for name in Settings.model_fields if name.startswith("engine_max_")]
     assert quotas
     assert _missing(pages["limits"], quotas) == []
+
+
+def test_every_constant_is_a_limit(pages: dict[str, str]) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `\S+`[^|]* \| [\w ]*\| \S", pages["limits"], re.MULTILINE)
+    assert [name for name in rows if name.islower()] == [field.name for field in fields(Tuning)]
 
 
 def test_pages_are_the_same_each_time(pages: dict[str, str], tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class IndexSweep:
             log.warning("scope_index.sweep_failed", reason=error.reason)
 
     async def run(self) -> None:
-        """Give each large scope an index, as far as the settings allow, and remove the others."""
+        """Give each large scope an index, as far as the constants allow, and remove the others."""
         await self._register()
         known, made = await self._listed()
         for key, row in known.items():

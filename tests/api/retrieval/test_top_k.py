@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import numpy as np
+import psycopg
 import pytest
-from sqlalchemy import event
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
@@ -95,14 +95,8 @@ async def bank(
     filled = await fill(database_url, embedder, clock.now(), count, QUERIES)
     await IndexSweep(resources).run()
     delete(database_url, clock.now(), filled)
-    engine = open_engine(database_url, resources.settings)
-
-    def plan(connection: Any, _: object) -> None:
-        connection.cursor().execute(f"set plan_cache_mode = {request.param}")
-        connection.commit()
-
-    event.listen(engine.sync_engine, "connect", plan)
-    database = Database(engine)
+    _set_plans(database_url, f"set plan_cache_mode = {request.param}")
+    database = Database(open_engine(database_url, resources.settings))
     served = Resources(resources.settings, clock, database, database_url, embedder)
     known = ScopeIndexes.of(served)
     await known.read()
@@ -114,9 +108,16 @@ async def bank(
         ) as client:
             yield Bank(client, filled, embedder, resources.settings)
     finally:
+        _set_plans(database_url, "reset plan_cache_mode")
         await database.close()
         none = resources.settings.model_copy(update={"max_scope_indexes": 0})
         await IndexSweep(Resources(none, clock, resources.db, database_url, embedder)).run()
+
+
+def _set_plans(url: str, clause: str) -> None:
+    """Change how connections that are opened from now on plan."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"alter database {connection.info.dbname} {clause}".encode())
 
 
 async def test_every_search_returns_as_many_as_there_are(bank: Bank, count: int) -> None:

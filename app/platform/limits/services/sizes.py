@@ -1,4 +1,4 @@
-"""Size limits of writes, where the settings are stricter than the API.
+"""Size limits of writes, where constants of the service are stricter than the API.
 
 Request schemas enforce the API's own limits; these apply to new writes. Content from before a
 limit was lowered is unchanged and readable.
