@@ -6,7 +6,7 @@ set -eu
 statements=$(mktemp -d)
 trap 'rm -rf "$statements"' EXIT
 failed=0
-.venv/bin/pytest -n auto --dist loadfile --statements="$statements" "$@" || failed=1
+.venv/bin/pytest -n auto --dist loadfile --no-loadscope-reorder --statements="$statements" "$@" || failed=1
 .venv/bin/pytest --statements="$statements" \
     tests/architecture/test_statements.py tests/architecture/test_conditions.py || failed=1
 exit $failed

@@ -47,6 +47,15 @@ _EMPTY = text(
 _FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _entered_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let Postgres, which root runs as another user, enter the folders above `tmp_path`."""
+    folder = tmp_path_factory.getbasetemp()
+    while folder.parent != folder and folder != Path(tempfile.gettempdir()):
+        folder.chmod(0o755)
+        folder = folder.parent
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
     # Short, since a Unix socket's path may have about 100 characters.
@@ -102,16 +111,17 @@ async def embedder() -> AsyncIterator[ScriptedEmbedder]:
 
 
 @pytest.fixture(scope="session")
-async def seeds(shared_database: Database, database_url: str, data_dir: Path) -> TextClause:
+async def seeds(database_url: str, data_dir: Path) -> TextClause:
     """The statement that inserts the administrator's key and the first engine.
 
     The service inserts them once; their rows are read back, so that a test costs one statement.
     """
-    clock = FixedClock(START)
-    database = shared_database.at(clock)
+    settings, clock = Settings(data_dir=data_dir), FixedClock(START)
+    shared = Database(open_engine(database_url, settings))
+    database = shared.at(clock)
     await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
     embedder = ScriptedEmbedder()
-    resources = Resources(Settings(data_dir=data_dir), clock, database, database_url, embedder)
+    resources = Resources(settings, clock, database, database_url, embedder)
     await EngineService.of(resources).ensure_first()
     await embedder.close()
     inserts = []
@@ -125,6 +135,7 @@ async def seeds(shared_database: Database, database_url: str, data_dir: Path) ->
                     f" from json_populate_recordset(null::{table.name}, '{literal}');"
                 )
         await session.execute(_EMPTY)
+    await shared.close()
     return text(f"do $$ begin {' '.join(inserts)} end $$")
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
+from app.kernel.tuning import Tuning
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from app.settings.settings import Settings
@@ -40,9 +41,7 @@ def settings(settings: Settings) -> Settings:
 @pytest.fixture
 async def as_the_api(resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a process that has the API's own sizes."""
-    whole = resources.settings.model_copy(
-        update={name: Settings.model_fields[name].default for name in _FEW}
-    )
+    whole = resources.settings.model_copy(update={name: getattr(Tuning(), name) for name in _FEW})
     async with client_with(create_app(replace(resources, settings=whole)), ADMIN_KEY) as found:
         yield found
 
@@ -258,7 +257,7 @@ class TestBytes:
     ],
 )
 def test_no_setting_goes_beyond_the_api(name: str, most: int) -> None:
-    assert Settings.model_fields[name].default == most
+    assert getattr(Tuning(), name) == most
     with pytest.raises(ValidationError, match="less than or equal"):
         Settings.model_validate({name: most + 1})
 
