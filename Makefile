@@ -47,7 +47,7 @@ coverage: setup ## Run all tests and measure which lines and branches they reach
 	@sh scripts/test.sh --cov --cov-report=term:skip-covered $(ARGS)
 
 .PHONY: check
-check: lint ## The loop, about a minute: lint, unit tests and the rules of the architecture
+check: lint ## The loop: lint, unit tests and the rules of the architecture
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/architecture $(ARGS)
 
 .PHONY: lint
