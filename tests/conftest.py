@@ -4,6 +4,7 @@ The database is a real Postgres, migrated once. Tests commit for real; after eac
 are deleted.
 """
 
+import gc
 import json
 import shutil
 import tempfile
@@ -45,6 +46,12 @@ _EMPTY = text(
     f" {' '.join(f'delete from {table.name};' for table in _EMPTIED)} end $$"
 )
 _FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules and tests, which live as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

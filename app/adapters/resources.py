@@ -73,7 +73,7 @@ class Registry:
     waiting_kinds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # asyncio prints the results of tasks: a text of all settings
 class Resources:
     """The collaborators that routes, services and jobs share."""
 
