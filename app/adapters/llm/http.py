@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from math import isfinite
+from ssl import SSLContext
 
 import httpx2
 from typing_extensions import override
@@ -53,6 +55,12 @@ class ReplyUnread(httpx2.TransportError):
     """The reply is not read; the message says why."""
 
 
+@cache
+def _certificates(*, is_direct: bool) -> SSLContext:
+    """Return the trusted certificates, which clients share: reading them takes longest of all."""
+    return httpx2.create_ssl_context(trust_env=not is_direct)
+
+
 def open_client(
     timeout_seconds: float, max_reply_bytes: int, *, is_direct: bool = False
 ) -> httpx2.AsyncClient:
@@ -82,6 +90,7 @@ def open_client(
         )
 
     return httpx2.AsyncClient(
+        verify=_certificates(is_direct=is_direct),
         timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
         headers={"Accept-Encoding": "identity"},
         trust_env=not is_direct,

@@ -11,7 +11,8 @@ from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.structure import Structure, bound, count
 
-_BODIES = 5_000
+_BODIES = 1_000
+"""As many find a count that forgets, at the end of a block, what it is in the middle of."""
 _TEXTS = ("", "a", "[]", "{,:", '"', '\\"', "\\", "\\\\", 'é"]', "\t\\n", "x" * 9)
 _BLANKS = ("", "", "", " ", "\n\t", " " * 7)
 
