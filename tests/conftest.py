@@ -17,7 +17,6 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import TextClause, text
 
-from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
@@ -32,6 +31,7 @@ from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
+from tests.support.clusters import Template, fill
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
@@ -56,6 +56,16 @@ def _entered_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> None
         folder = folder.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _database_to_copy(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Have all processes of a run share one database that servers of tests start on a copy of."""
+    folder = tmp_path_factory.getbasetemp()
+    is_one_of_several = hasattr(request.config, "workerinput")
+    Template.folder = (folder.parent if is_one_of_several else folder) / "database"
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
     # Short, since a Unix socket's path may have about 100 characters.
@@ -68,8 +78,8 @@ def data_dir() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def database_url(data_dir: Path) -> Iterator[str]:
     """A migrated database on a Postgres of its own, which does not outlive the tests."""
+    fill(data_dir)
     with EmbeddedPostgres(Settings(data_dir=data_dir)) as postgres:
-        migrate.upgrade(postgres.url)
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             # Nothing waits for the disk. What survives a crash is for tests with their own server.
             connection.execute(b"alter database memory_bank set synchronous_commit = off")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.clusters import fill
 from tests.support.variables import with_constants
 
 KEY = "live-server-admin-key"
@@ -44,7 +45,12 @@ def start(
     program: Sequence[str] = ("-m", "app.process.cli"),
     **environment: str,
 ) -> LiveServer:
-    """Start `memory-bank serve`, or a program that does it, and wait until it answers."""
+    """Start `memory-bank serve`, or a program that does it, and wait until it answers.
+
+    In an empty data folder it finds a migrated database, unless it is given another one.
+    """
+    if "MEMORY_BANK_DATABASE_URL" not in environment:
+        fill(data_dir)
     port = port or free_port()
     command = [sys.executable, *program, "serve"]
     command += ["--port", str(port), "--data-dir", str(data_dir)]

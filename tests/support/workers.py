@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import Settings
+from tests.support.clusters import fill
 from tests.support.variables import with_constants
 
 
@@ -19,8 +19,8 @@ def own_database(folder: Path) -> Iterator[str]:
     """Make a database of its own: the workers of two processes sweep and claim all there is."""
     for parent in (folder, *folder.parents[:2]):
         parent.chmod(0o755)
+    fill(folder)
     with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
         yield postgres.url
 
 
