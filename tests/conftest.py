@@ -18,7 +18,6 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import TextClause, text
 
-from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
@@ -33,6 +32,7 @@ from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
+from tests.support.clusters import Template, fill
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
@@ -46,6 +46,18 @@ _EMPTY = text(
     f" {' '.join(f'delete from {table.name};' for table in _EMPTIED)} end $$"
 )
 _FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
+_FIRST = ("faults", "properties", "access", "conformance")
+"""Folders with files that take long: begun last, one would leave the other processes idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long."""
+
+    def rank(item: pytest.Item) -> int:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
+
+    items.sort(key=rank)
 
 
 def pytest_collection_finish() -> None:
@@ -63,6 +75,16 @@ def _entered_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> None
         folder = folder.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _database_to_copy(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Have all processes of a run share one database that servers of tests start on a copy of."""
+    folder = tmp_path_factory.getbasetemp()
+    is_one_of_several = hasattr(request.config, "workerinput")
+    Template.folder = (folder.parent if is_one_of_several else folder) / "database"
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
     # Short, since a Unix socket's path may have about 100 characters.
@@ -75,8 +97,8 @@ def data_dir() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def database_url(data_dir: Path) -> Iterator[str]:
     """A migrated database on a Postgres of its own, which does not outlive the tests."""
+    fill(data_dir)
     with EmbeddedPostgres(Settings(data_dir=data_dir)) as postgres:
-        migrate.upgrade(postgres.url)
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             # Nothing waits for the disk. What survives a crash is for tests with their own server.
             connection.execute(b"alter database memory_bank set synchronous_commit = off")

@@ -1,8 +1,8 @@
 """`memory-bank keys`: on a new database, beside a running server, and without one."""
 
 import json
+import os
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support import forks
 from tests.support.live import KEY, LiveServer, live_server
 
 _SECOND = 1.0
@@ -21,9 +22,9 @@ def _keys(
     at: Mapping[str, str], *options: str, status: int = 0
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command; `at` are the settings that name its database."""
-    variables = [f"MEMORY_BANK_{name.upper()}={value}" for name, value in at.items()]
-    command = ["env", *variables, sys.executable, "-m", "app.process.cli", "keys", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    variables = {f"MEMORY_BANK_{name.upper()}": value for name, value in at.items()}
+    arguments = ["-m", "app.process.cli", "keys", *options]
+    done = forks.run(arguments, {**os.environ, **variables}, 120)
     assert done.returncode == status, done.stderr
     # What went wrong is one sentence.
     assert done.stderr.count("\n") == bool(status), done.stderr

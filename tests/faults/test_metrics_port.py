@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import Settings
+from tests.support.clusters import fill
 from tests.support.live import KEY, free_port, live_server
 
 _SECONDS = 30
@@ -43,8 +43,8 @@ def _await_down(url: str, **headers: str) -> None:
 
 def test_metrics_are_served_without_a_key_or_a_database(folder: Path) -> None:
     port = free_port()
+    fill(folder)
     with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
         settings = {
             "DATABASE_URL": postgres.url,
             "METRICS_PORT": str(port),

@@ -1,11 +1,11 @@
 """A model that cannot be opened stops the start, in one sentence."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support import forks
 
 
 @pytest.mark.parametrize(
@@ -25,20 +25,18 @@ import pytest
     ],
 )
 def test_the_start_ends_with_a_sentence(
-    database_url: str, tmp_path: Path, variables: dict[str, str], sentence: str
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    sentence: str,
 ) -> None:
     inherited = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
     environment = {**inherited, "MEMORY_BANK_DATABASE_URL": database_url, **variables}
+    environment |= {"PYTHONPATH": str(Path.cwd()), "MEMORY_BANK_PORT": "0"}
+    monkeypatch.chdir(tmp_path)
 
-    ended = subprocess.run(
-        [sys.executable, "-m", "app.process.cli", "serve"],
-        env={**environment, "PYTHONPATH": str(Path.cwd()), "MEMORY_BANK_PORT": "0"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = forks.run(["-m", "app.process.cli", "serve"], environment, 60)
 
     assert ended.returncode == 1
     [line] = ended.stderr.splitlines()

@@ -1,13 +1,14 @@
 """`memory-bank reembed`: beside a running server, and without one."""
 
+import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support import forks
 from tests.support.bank import Json, ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.model_server import ModelServer, model_server
@@ -42,9 +43,8 @@ def _reembed(
         "LOG_LEVEL": "ERROR",
     }
     named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
-    given = [f"{key}={value}" for key, value in with_constants(named).items()]
-    command = ["env", *given, sys.executable, "-m", "app.process.cli", "reembed", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    arguments = ["-m", "app.process.cli", "reembed", *options]
+    done = forks.run(arguments, {**os.environ, **with_constants(named)}, 120)
     assert done.returncode == status, done.stderr
     return done
 

@@ -4,7 +4,6 @@ The model's server counts what it was asked for.
 """
 
 import asyncio
-import subprocess
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ from app.process.main import create_app
 from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json, ok
+from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
@@ -44,7 +44,7 @@ def server() -> Iterator[ModelServer]:
         yield found
 
 
-def next_worker(url: str, server: ModelServer) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def next_worker(url: str, server: ModelServer) -> AbstractContextManager[Process]:
     """Run a worker with the next model in its settings."""
     return worker(
         url,

@@ -15,14 +15,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.adapters.db import migrate
-from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.kernel.errors import Reason
-from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.operations import USER
 from tests.support.sockets import SOON_SECONDS, connected, request
+from tests.support.workers import own_database
 
 _SECONDS = 1.0
 """Every limit; and so what a good client may not take either."""
@@ -48,16 +46,17 @@ def server(folder: Path) -> Iterator[LiveServer]:
     """A server on a database of its own, on which no worker works."""
     names = ("IDLE_SECONDS", "HEADER_SECONDS", "BODY_SECONDS", "SEND_SECONDS")
     limits = {f"MEMORY_BANK_{name}": str(_SECONDS) for name in names}
-    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
-        with live_server(
+    with (
+        own_database(folder) as url,
+        live_server(
             folder,
-            MEMORY_BANK_DATABASE_URL=postgres.url,
+            MEMORY_BANK_DATABASE_URL=url,
             MEMORY_BANK_EMBEDDER="hash",
             MEMORY_BANK_LOG_FORMAT="json",
             **limits,
-        ) as found:
-            yield found
+        ) as found,
+    ):
+        yield found
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +27,8 @@ from app.process import serving
 from app.process.serving import ServeError, open_process
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
+from tests.support import forks
+from tests.support.forks import Process
 from tests.support.operations import USER
 from tests.support.variables import with_constants
 
@@ -39,22 +39,22 @@ _SOON_SECONDS = 60
 _GRACE_SECONDS = 2
 
 
-def run(*options: str, **environment: str) -> "subprocess.Popen[str]":
+def run(output: Path, *options: str, **environment: str) -> Process:
     """Start a command of the service."""
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in environment.items()}
-    variables = [f"{name}={value}" for name, value in with_constants(given).items()]
-    command = ["env", *variables, sys.executable, "-m", "app.process.cli", *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    variables = {**os.environ, **with_constants(given)}
+    with output.open("wb") as said:
+        return forks.start(["-m", "app.process.cli", *options], variables, said, said)
 
 
-def ended(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int, str]:
+def ended(process: Process, output: Path, number: signal.Signals) -> tuple[int, str]:
     """Send a signal; return the status and everything that was said."""
     process.send_signal(number)
     try:
-        said = process.communicate(timeout=_SOON_SECONDS)
+        code = process.wait(_SOON_SECONDS)
     finally:
         process.kill()
-    return process.returncode, "".join(said)
+    return code, output.read_text()
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -67,10 +67,12 @@ def eventually(holds: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("command", ["serve", "worker"])
 @pytest.mark.parametrize("number", _SIGNALS)
 def test_a_signal_ends_a_start_that_waits_for_a_silent_database(
-    command: str, number: signal.Signals
+    tmp_path: Path, command: str, number: signal.Signals
 ) -> None:
+    output = tmp_path / "output"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         process = run(
+            output,
             command,
             database_url=f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing",
             database_connect_timeout_seconds=str(_CONNECT_SECONDS),
@@ -79,7 +81,7 @@ def test_a_signal_ends_a_start_that_waits_for_a_silent_database(
         connection, _ = silent.accept()
         with connection:
             began = time.monotonic()
-            assert ended(process, number) == (0, "")
+            assert ended(process, output, number) == (0, "")
             assert time.monotonic() - began < 5 * _CONNECT_SECONDS
 
 
@@ -89,10 +91,11 @@ def test_a_signal_ends_the_start_of_the_embedded_database(
 ) -> None:
     for parent in (tmp_path, *tmp_path.parents[:2]):
         parent.chmod(0o755)
-    process = run("serve", "--port", "0", data_dir=str(tmp_path), embedder="hash")
+    output = tmp_path / "output"
+    process = run(output, "serve", "--port", "0", data_dir=str(tmp_path), embedder="hash")
     # The server is being made; it serves some seconds later.
     eventually((tmp_path / "postgres" / "server.lock").exists)
-    assert ended(process, number) == (0, "")
+    assert ended(process, output, number) == (0, "")
     lock = open_private(tmp_path / "postgres" / "server.lock")
     try:
         assert try_lock(lock), "a process of the server lives"

@@ -4,7 +4,6 @@ The model's server is on the loopback address, and speaks a provider's protocol.
 """
 
 import asyncio
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from app.process.main import create_app
 from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json
+from tests.support.forks import Process
 from tests.support.locks import until_waiting
 from tests.support.model_server import ModelServer, model_server
 from tests.support.summaries import BY_THREE, context, covers, session_with, summaries, talk
@@ -49,7 +49,7 @@ def server() -> Iterator[ModelServer]:
         yield found
 
 
-def summarizing(url: str, server: ModelServer) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def summarizing(url: str, server: ModelServer) -> AbstractContextManager[Process]:
     return worker(
         url,
         model="openai:scripted",

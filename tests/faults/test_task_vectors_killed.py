@@ -4,7 +4,6 @@ The model's server is on the loopback address, and counts what it was asked for.
 """
 
 import asyncio
-import subprocess
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ from app.process.main import create_app
 from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import ok
+from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.tasks import store, text_output
 from tests.support.workers import own_database, worker
@@ -67,7 +67,7 @@ async def service(
         yield client, found.resources.db
 
 
-def embedding(url: str, server: ModelServer) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def embedding(url: str, server: ModelServer) -> AbstractContextManager[Process]:
     return worker(
         url,
         embedder="http",

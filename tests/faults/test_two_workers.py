@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import subprocess
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -17,6 +16,7 @@ from app.process.main import create_app
 from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json
+from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
@@ -54,9 +54,7 @@ def server() -> Iterator[ModelServer]:
         yield found
 
 
-def writing_worker(
-    url: str, server: ModelServer
-) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def writing_worker(url: str, server: ModelServer) -> AbstractContextManager[Process]:
     """Run a worker that generates with the scripted model."""
     return worker(
         url,

@@ -2,8 +2,8 @@
 
 import os
 import subprocess
-import sys
 
+from tests.support import forks
 from tests.support.variables import with_constants
 
 _SECONDS = 120
@@ -12,14 +12,8 @@ _SECONDS = 120
 def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """Run a command with settings, given by their names in lower case."""
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
-    return subprocess.run(
-        [sys.executable, "-m", "app.process.cli", *arguments],
-        env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **with_constants(given)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
+    variables = {**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **with_constants(given)}
+    return forks.run(["-m", "app.process.cli", *arguments], variables, _SECONDS)
 
 
 def sentence(*arguments: str, **settings: str) -> str:

@@ -1,10 +1,8 @@
-"""A live server on the loopback address, as users start it: the command, in its own process."""
+"""A live server on the loopback address: the command that users start, in its own process."""
 
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +11,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.support import forks
+from tests.support.clusters import fill
 from tests.support.variables import with_constants
 
 KEY = "live-server-admin-key"
@@ -24,7 +24,7 @@ class LiveServer:
     """A running server."""
 
     port: int
-    process: subprocess.Popen[bytes]
+    process: forks.Process
 
     @property
     def url(self) -> str:
@@ -44,13 +44,17 @@ def start(
     program: Sequence[str] = ("-m", "app.process.cli"),
     **environment: str,
 ) -> LiveServer:
-    """Start `memory-bank serve`, or a program that does it, and wait until it answers."""
+    """Start `memory-bank serve`, or a program that does it, and wait until it answers.
+
+    In an empty data folder it finds a migrated database, unless it is given another one.
+    """
+    if "MEMORY_BANK_DATABASE_URL" not in environment:
+        fill(data_dir)
     port = port or free_port()
-    command = [sys.executable, *program, "serve"]
-    command += ["--port", str(port), "--data-dir", str(data_dir)]
+    arguments = [*program, "serve", "--port", str(port), "--data-dir", str(data_dir)]
     variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **with_constants(environment)}
     with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:
-        process = subprocess.Popen(command, env=variables, stdout=output, stderr=errors)
+        process = forks.start(arguments, variables, output, errors)
     server = LiveServer(port, process)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:

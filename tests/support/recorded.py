@@ -87,13 +87,18 @@ class Replay:
 
     async def _seed(self) -> dict[str, str]:
         """Make the resources that the path names; return their ids by kind."""
-        made = [await self._engine(f"{_ROOT}/reasoningEngines") for _ in range(5)]
+        route = self.request.route
+        # A list of engines may be asked for page by page.
+        count = 5 if route == "GET /reasoningEngines" else 1
+        made = [await self._engine(f"{_ROOT}/reasoningEngines") for _ in range(count)]
         ids = {"engine": made[-1]}
-        # An engine is deleted without force only when it is empty, and a chosen id has to be free.
         engine = f"{_ROOT}/reasoningEngines/{made[-1]}"
-        if self.request.route not in {"DELETE E", "POST E/memories", "POST E/sessions"}:
-            ids |= await self._children(engine)
-            await self._sessions(engine)
+        # A chosen id has to be free.
+        if route not in {"POST E/memories", "POST E/sessions"}:
+            if "/memories" in route or "/operations" in route:
+                ids |= await self._children(engine)
+            if "/sessions" in route or "vertexSessionSource" in (self.request.body or {}):
+                await self._sessions(engine)
         return {kind: text for kind, text in ids.items() if kind in self.request.names}
 
     async def _children(self, engine: str) -> dict[str, str]:

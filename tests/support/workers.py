@@ -1,16 +1,15 @@
 """Worker processes, run as operators run them, on a database that nothing else uses."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import Settings
+from tests.support import forks
+from tests.support.clusters import fill
 from tests.support.variables import with_constants
 
 
@@ -19,8 +18,8 @@ def own_database(folder: Path) -> Iterator[str]:
     """Make a database of its own: the workers of two processes sweep and claim all there is."""
     for parent in (folder, *folder.parents[:2]):
         parent.chmod(0o755)
+    fill(folder)
     with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
         yield postgres.url
 
 
@@ -31,15 +30,12 @@ def worker(
     command: Sequence[str] = ("app.process.cli", "worker"),
     output: IO[bytes] | None = None,
     **settings: object,
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[forks.Process]:
     """Run a worker for the length of the block, with settings by their names in `Settings`."""
     given = {"database_url": url, "log_level": "WARNING", **settings}
     variables = {f"MEMORY_BANK_{name.upper()}": str(value) for name, value in given.items()}
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        env={**os.environ, **with_constants(variables)},
-        stdout=output,
-        stderr=output,
+    process = forks.start(
+        ["-m", *command], {**os.environ, **with_constants(variables)}, output, output
     )
     try:
         yield process

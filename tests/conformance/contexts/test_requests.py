@@ -1,5 +1,6 @@
 """What a context may be asked for: waiting, forms, policies, ETags; and what is refused unread."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from tests.conformance.contexts.conftest import Begin
+from tests.support import forks
 from tests.support.bank import Json, ok
 from tests.support.contexts import detail, ranges, said
 from tests.support.dialogues import NOW, Dialogue, Stub, check_partition, numbered, verbatim
@@ -313,8 +315,8 @@ def test_an_erased_event_leaves_prompts_and_summaries(
 
 def test_the_command_tells_costs_and_the_benchmark_draws_them(tmp_path: Path) -> None:
     plot = tmp_path / "costs.svg"
-    command = [sys.executable, "-m", "app.process.cli", "costs"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = forks.run(["-m", "app.process.cli", "costs"], os.environ)
+    assert done.returncode == 0
     drawing = [sys.executable, "-m", "benchmarks.costs", "--svg", str(plot)]
     subprocess.run(drawing, check=True)
     for figure in ("58,500", "39,840", "37,840", "0.11700", "0.07968", "0.07568"):
