@@ -39,8 +39,8 @@ else
 endif
 
 .PHONY: test-nightly
-test-nightly: setup ## Run random tests with ten times as many cases, and all attackers on all routes
-	$(BIN)/pytest $(random_tests) tests/access --hypothesis-profile=nightly $(ARGS)
+test-nightly: setup ## Run random tests with ten times as many cases, all attackers, and more kills
+	$(BIN)/pytest $(random_tests) tests/access tests/faults/test_crash.py --hypothesis-profile=nightly $(ARGS)
 
 .PHONY: coverage
 coverage: setup ## Run all tests and measure which lines and branches they reach

@@ -85,6 +85,13 @@ def _database_to_copy(
     Template.folder = (folder.parent if is_one_of_several else folder) / "database"
 
 
+@pytest.fixture
+def is_nightly(pytestconfig: pytest.Config) -> bool:
+    """True in `make test-nightly`, which tries more."""
+    profile: str | None = pytestconfig.getoption("--hypothesis-profile")
+    return profile == "nightly"
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
     # Short, since a Unix socket's path may have about 100 characters.

@@ -17,13 +17,6 @@ from tests.support.tokens import publish, token_app
 
 
 @pytest.fixture
-def is_nightly(pytestconfig: pytest.Config) -> bool:
-    """True in `make test-nightly`, which tries every key and attacker on every route."""
-    profile: str | None = pytestconfig.getoption("--hypothesis-profile")
-    return profile == "nightly"
-
-
-@pytest.fixture
 def app(resources: Resources, tmp_path: Path) -> FastAPI:
     """The application, which takes tokens, too."""
     sinks = {EXPORTS: tmp_path}

@@ -28,6 +28,9 @@ class Acknowledged:
     failures: int = 0
     """Requests that had to be sent again."""
 
+    def has_more_than(self, count: int) -> bool:
+        return min(len(self.memories), len(self.generations)) > count
+
 
 class _GaveUp(Exception):
     """The test has failed elsewhere: nothing will answer any more."""
