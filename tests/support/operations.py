@@ -20,6 +20,17 @@ async def create_memory(
     return memory
 
 
+async def create_memories(
+    client: httpx.AsyncClient, *facts: str, scope: dict[str, str] | None = None, **fields: Any
+) -> list[dict[str, Any]]:
+    """Create memories in one request, and return them; all have the `fields`."""
+    requests = [{"memory": {"fact": one, "scope": scope or USER, **fields}} for one in facts]
+    answer = await client.post("/memories:batchCreate", json={"requests": requests})
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["response"]["memories"]
+    return found
+
+
 async def generate(
     client: httpx.AsyncClient, runner: Runner, *texts: str, **fields: Any
 ) -> list[dict[str, Any]]:

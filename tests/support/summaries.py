@@ -10,7 +10,7 @@ from app.adapters.llm.ports import Meter, OutputT, Prompt
 from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.kernel.errors import Reason, Unavailable
 from tests.support.bank import Json, ok
-from tests.support.sessions import new_path
+from tests.support.sessions import event, new_path
 
 BY_THREE = {"strategy": "every_n", "every": 3}
 
@@ -62,6 +62,15 @@ async def talk(client: httpx.AsyncClient, path: str, *numbers: int) -> None:
     for number in numbers:
         body = {"input": f"question {number}", "output": f"answer {number}"}
         ok(await client.post(f"{path}/exchanges", json=body))
+
+
+async def talk_at_once(client: httpx.AsyncClient, path: str, *numbers: int) -> None:
+    """Append such exchanges as events of one request."""
+    events = []
+    for number in numbers:
+        answer = {"role": "model", "parts": [{"text": f"answer {number}"}]}
+        events += [event(f"question {number}"), event(author="agent", content=answer)]
+    ok(await client.post(f"{path}/events:batch", json={"events": events}))
 
 
 def lines(*numbers: int) -> str:

@@ -8,13 +8,19 @@ from fastapi import FastAPI
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from tests.support.bound import KINDS, Bound, bound_client, fill
+from tests.support.bank import ok
+from tests.support.bound import KINDS, SCOPES, Bound, bound_client, fill
+from tests.support.copies import Copies
 
 
 @pytest.fixture
-async def bank(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def bank(client: httpx.AsyncClient, database: Database, copies: Copies) -> httpx.AsyncClient:
     """The administrator's client, of a bank of several users."""
-    await fill(client)
+    if await copies.fill(database, "bound", lambda: fill(client)):
+        # The process knows the engine by a request, as it does where it has filled the bank.
+        search = {"searchQuery": "x", "topK": 1}
+        body = {"scope": SCOPES["mine"], "similaritySearchParams": search}
+        ok(await client.post("/memories:retrieve", json=body))
     return client
 
 

@@ -16,6 +16,7 @@ from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import assert_alike
 from tests.support.cases import in_one_test
+from tests.support.copies import Copies
 from tests.support.engines import API, COLLECTION, create_engine, names
 from tests.support.keys import client_with, make_key
 from tests.support.sessions import event
@@ -44,22 +45,25 @@ class World:
         return self.by_project, self.by_engine
 
 
-async def _engine(admin: httpx.AsyncClient, location: str) -> str:
-    name: str = (await create_engine(admin, location, displayName=location))["name"]
+async def _engine(admin: httpx.AsyncClient, location: str) -> None:
+    name = (await create_engine(admin, location, displayName=location))["name"]
     body: Json = {"fact": f"A secret of {location}.", "scope": {"user_id": "42"}}
     ok(await admin.post(f"{API}/{name}/memories", params={"memoryId": "m"}, json=body))
     session = {"userId": "42", "displayName": f"A secret of {location}"}
     ok(await admin.post(f"{API}/{name}/sessions", params={"sessionId": "s"}, json=session))
     ok(await admin.post(f"{API}/{name}/sessions/s:appendEvent", json=event("I like tea.")))
-    return name
 
 
 @pytest.fixture
 async def world(
-    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, copies: Copies
 ) -> AsyncIterator[World]:
-    first, second = await _engine(client, MINE), await _engine(client, MINE)
-    other = await _engine(client, THEIRS)
+    async def fill() -> None:
+        for location in (MINE, MINE, THEIRS):
+            await _engine(client, location)
+
+    await copies.fill(database, "engines of two projects", fill)
+    other, second, first, _ = await names(client, ANYWHERE)
     now = clock.now()
     by_project = await make_key(database, now, "admin", projects=["mine"])
     by_engine = await make_key(database, now, "admin", engines=[first.rpartition("/")[2]])

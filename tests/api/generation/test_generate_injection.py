@@ -22,9 +22,10 @@ from app.memory.generation.logic.replies import FactVerdicts
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, id_of, ok
+from tests.support.copies import Copies
 from tests.support.engines import API, create_engine
 from tests.support.generation import events, run, said
-from tests.support.operations import USER, create_memory
+from tests.support.operations import USER, create_memories, create_memory
 from tests.support.scripted import fact, facts, forget, verdict, verdicts, written_by
 
 OTHER = {"user_id": "other"}
@@ -181,10 +182,14 @@ async def _facts(client: httpx.AsyncClient, scope: dict[str, str] = USER) -> dic
 
 
 @pytest.fixture
-async def stored(client: httpx.AsyncClient) -> dict[str, str]:
+async def stored(client: httpx.AsyncClient, database: Database, copies: Copies) -> dict[str, str]:
     """What the scope knows before anything is said, by name."""
-    for text in STORED:
-        await create_memory(client, text)
+
+    async def fill() -> None:
+        for text in STORED:
+            await create_memory(client, text)
+
+    await copies.fill(database, "injections", fill)
     return await _facts(client)
 
 
@@ -271,8 +276,8 @@ async def test_a_model_that_obeys_everything_deletes_no_more_than_the_caps(
 ) -> None:
     settings = resources.settings
     most = settings.generation_max_deletes + settings.generation_max_forgets
-    for number in range(most + 10):
-        await create_memory(client, f"I have seen zebra number {number}.")
+    zebras = (f"I have seen zebra number {number}." for number in range(most + 10))
+    await create_memories(client, *zebras)
     stored = ok(await client.get("/memories", params={"pageSize": 100}))["memories"]
     operation = await run(client, runner, said(INJECTIONS[0], "I like zebras."))
     left = ok(await client.get("/memories", params={"pageSize": 100}))["memories"]

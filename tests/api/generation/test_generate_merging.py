@@ -9,7 +9,7 @@ from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, configure, history, id_of, listed, ok
 from tests.support.generation import actions, given, run, said
-from tests.support.operations import create_memory, path_of
+from tests.support.operations import create_memories, create_memory, path_of
 from tests.support.scripted import fact, facts, forget, verdict, verdicts, written_by
 
 TEA, COFFEE = "I like tea.", "I like coffee."
@@ -212,8 +212,7 @@ async def test_a_request_ends_what_was_said_before_it_also_when_it_is_sent_again
 async def test_everything_means_the_newest_memories_and_the_rest_is_told(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
-    for number in range(22):
-        await create_memory(client, f"I have seen zebra number {number}.")
+    await create_memories(client, *(f"I have seen zebra number {number}." for number in range(22)))
     every = [verdict("delete", f"m{number}") for number in range(1, 21)]
     script += [facts(forget("everything about me", "Forget everything")), verdicts(*every)]
     operation = await run(client, runner, said("Forget everything about me."))

@@ -19,6 +19,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, configure, history, id_of, ok, roll_back
+from tests.support.cases import in_one_test
 from tests.support.keys import make_key
 from tests.support.paths import AT_ONCE, PRIMER, STEP_BY_STEP, Paths, create, stored
 from tests.support.statements import statements_on
@@ -70,14 +71,14 @@ UNSENT = {"version", "create_time", "update_time"}
 """Fields of a memory that no request sets. What is not on the wire, `metadata` decides."""
 _SENT = wire_names(MemoryRow, ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.STATE)
 FIELDS = [name for name in _SENT if name not in UNSENT]
-CASES = [
-    pytest.param(name, value, id=f"{name}-{case}")
+CASES = {
+    f"{name}-{case}": (name, value)
     for name in FIELDS
     for case, value in {
         **VALUES.get(name, {}),
         **({} if name == "scope" else {"null": None, ABSENT: ABSENT}),
     }.items()
-]
+}
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_every_field_has_its_cases() -> None:
     assert set(VALUES) == set(FIELDS)
 
 
-@pytest.mark.parametrize(("field", "value"), CASES)
+@in_one_test(("field", "value"), CASES.values(), CASES)
 async def test_every_field_is_written_and_told_alike(
     database: Database, clients: dict[str, httpx.AsyncClient], field: str, value: Any
 ) -> None:
@@ -156,6 +157,9 @@ async def test_every_field_is_written_and_told_alike(
     for found in others:
         for one in made.values():
             assert one.memory in found
+    for one in made.values():
+        url = f"memories/{id_of(one.memory)}"
+        ok(await clients[STEP_BY_STEP].delete(url, params={"permanent": "true"}))
 
 
 @pytest.mark.parametrize("path", [STEP_BY_STEP, AT_ONCE])

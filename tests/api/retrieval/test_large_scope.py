@@ -19,6 +19,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
+from tests.support.copies import Copies
 from tests.support.operations import USER, create_memory
 
 INDEX = ScopeIndex(384)
@@ -26,9 +27,8 @@ QUERY = "Which green boat was rare, Anna?"
 WORDS = ("boat", "house", "garden")
 
 
-@pytest.fixture
-async def filled(client: httpx.AsyncClient, resources: Resources) -> Database:
-    """A database with a scope of 80 memories in two languages, some with a place."""
+async def _fill(client: httpx.AsyncClient) -> None:
+    """Create 80 memories in two languages, some with a place, and one of another scope."""
     for number in range(80):
         fact = f"The green {WORDS[number % 3]} has number {number}."
         if number % 30 == 7:
@@ -41,6 +41,12 @@ async def filled(client: httpx.AsyncClient, resources: Resources) -> Database:
         }
         await create_memory(client, fact, metadata=place if number % 4 else {})
     await create_memory(client, "A rare green boat of another.", {"user_id": "other"})
+
+
+@pytest.fixture
+async def filled(client: httpx.AsyncClient, resources: Resources, copies: Copies) -> Database:
+    """A database with a large scope."""
+    await copies.fill(resources.db, "large scope", lambda: _fill(client))
     return resources.db
 
 

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from tests.support.bank import ENGINE_URL, Json, ok, retrieve, retrieved
-from tests.support.operations import USER, create_memory, path_of
+from tests.support.operations import USER, create_memories, create_memory, path_of
 
 
 @pytest.fixture
@@ -24,8 +24,7 @@ async def _found(client: httpx.AsyncClient, query: str, top_k: int = 100, **body
 
 
 async def _create(client: httpx.AsyncClient, *facts: str, **fields: Any) -> None:
-    for fact in facts:
-        await create_memory(client, fact, **fields)
+    await create_memories(client, *facts, **fields)
 
 
 def _said(source: str, position: float, day: str | None = None) -> Json:
@@ -212,8 +211,8 @@ async def test_distances_ascend_and_the_same_text_is_at_zero(
 
 @pytest.mark.usefixtures("words_alone")
 async def test_filters_leave_out_candidates_not_results(client: httpx.AsyncClient) -> None:
-    for number in range(130):
-        await _create(client, f"Walrus number {number}.", metadata={"k": {"stringValue": "many"}})
+    many = [f"Walrus number {number}." for number in range(130)]
+    await _create(client, *many, metadata={"k": {"stringValue": "many"}})
     few: Json = {"metadata": {"k": {"stringValue": "few"}}, "displayName": "x"}
     await _create(client, "A walrus at last.", "Nothing to see.", **few)
     group = {"filters": [{"key": "k", "value": {"stringValue": "few"}}]}

@@ -6,7 +6,7 @@ import httpx
 
 from app.kernel.clock import FixedClock
 from tests.support.bank import GONE, Json, field_of, ok, refusal, retrieve, retrieved
-from tests.support.operations import USER, create_memory, path_of
+from tests.support.operations import USER, create_memories, create_memory, path_of
 
 
 async def _spaced(client: httpx.AsyncClient, clock: FixedClock, count: int) -> list[Json]:
@@ -69,8 +69,7 @@ async def test_the_scope_is_required_and_checked(client: httpx.AsyncClient) -> N
 
 async def test_without_parameters_up_to_100_and_never_a_token(client: httpx.AsyncClient) -> None:
     # Section 7.3: a token would break the client's pager.
-    for number in range(101):
-        await create_memory(client, str(number))
+    await create_memories(client, *map(str, range(101)))
     answer = ok(await client.post("/memories:retrieve", json={"scope": USER}))
     assert len(answer["retrievedMemories"]) == 100
     assert "nextPageToken" not in answer

@@ -7,7 +7,7 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.ranking import Ranking
 from app.settings.settings import Settings
 from tests.support.bank import Json, history, id_of, ok, retrieve, roll_back
-from tests.support.operations import USER, create_memory, path_of
+from tests.support.operations import USER, create_memories, create_memory, path_of
 
 QUERY = "Where does the user sit?"
 
@@ -33,7 +33,7 @@ async def _found(client: httpx.AsyncClient, **params: object) -> list[tuple[str,
 
 
 async def _create(client: httpx.AsyncClient, *facts: str) -> list[Json]:
-    return [await create_memory(client, fact) for fact in facts]
+    return await create_memories(client, *facts)
 
 
 async def test_nearest_first_by_euclidean_distance(client: httpx.AsyncClient) -> None:

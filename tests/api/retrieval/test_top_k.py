@@ -4,7 +4,8 @@ Whatever the size of the scope, its index, the filters, what has expired or was 
 whichever plan Postgres has for the statement. What is nearest is computed by the test itself.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,17 +26,20 @@ from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
+from tests.support.keys import client_with
 from tests.support.scopes import MANY, Filled, delete, fill
 
 LARGE, MIDDLING, SMALL = 240, 210, 30
 """Memories: with an index, without one but too many to be read whole, and few enough for that."""
 INDEXED_FROM = 225
 QUERIES = ["Where do I live?", "What do I like?"]
-PLANS = ["auto", "force_custom_plan", "force_generic_plan"]
+TIMES = {"auto": 2, "force_custom_plan": 1, "force_generic_plan": 1}
+"""By the plan that Postgres has, for each query and `top_k`.
+
+Twice is a dozen for each statement: after five the driver prepares it, and after five more Postgres
+may stop planning for its values, unless it has no choice.
+"""
 TOP_K = (3, 10, 100)
-TIMES = 2
-"""For each query and `top_k`, a dozen for each statement: after five the driver prepares it, and
-after five more Postgres may stop planning for its values."""
 KINDS = (None, "rare", "none")
 
 
@@ -60,7 +64,7 @@ def embedder() -> ScriptedEmbedder:
 
 @dataclass(frozen=True)
 class Bank:
-    """A scope of many memories behind an API."""
+    """A scope of many memories behind an API, of a service whose statements have one plan."""
 
     client: httpx.AsyncClient
     filled: Filled
@@ -81,37 +85,36 @@ class Bank:
         ]
 
 
-@pytest.fixture(params=PLANS)
-async def bank(
-    resources: Resources,
-    database_url: str,
-    clock: FixedClock,
-    count: int,
-    request: pytest.FixtureRequest,
-) -> AsyncIterator[Bank]:
+Banks = Callable[[str], AbstractAsyncContextManager[Bank]]
+
+
+@pytest.fixture
+async def banks(
+    resources: Resources, database_url: str, clock: FixedClock, count: int
+) -> AsyncIterator[Banks]:
     """A scope whose index, if it is large, knows what was deleted afterwards."""
     embedder = resources.embedder
     assert isinstance(embedder, ScriptedEmbedder)
     filled = await fill(database_url, embedder, clock.now(), count, QUERIES)
     await IndexSweep(resources).run()
     delete(database_url, clock.now(), filled)
-    _set_plans(database_url, f"set plan_cache_mode = {request.param}")
-    database = Database(open_engine(database_url, resources.settings))
-    served = Resources(resources.settings, clock, database, database_url, embedder)
-    known = ScopeIndexes.of(served)
-    await known.read()
-    try:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app=create_app(served)),
-            base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1/",
-            headers={"Authorization": f"Bearer {ADMIN_KEY}"},
-        ) as client:
-            yield Bank(client, filled, embedder, resources.settings)
-    finally:
-        _set_plans(database_url, "reset plan_cache_mode")
-        await database.close()
-        none = resources.settings.model_copy(update={"max_scope_indexes": 0})
-        await IndexSweep(Resources(none, clock, resources.db, database_url, embedder)).run()
+
+    @asynccontextmanager
+    async def planned(plan: str) -> AsyncIterator[Bank]:
+        _set_plans(database_url, f"set plan_cache_mode = {plan}")
+        database = Database(open_engine(database_url, resources.settings))
+        try:
+            served = Resources(resources.settings, clock, database, database_url, embedder)
+            await ScopeIndexes.of(served).read()
+            async with client_with(create_app(served), ADMIN_KEY) as client:
+                yield Bank(client, filled, embedder, resources.settings)
+        finally:
+            _set_plans(database_url, "reset plan_cache_mode")
+            await database.close()
+
+    yield planned
+    none = resources.settings.model_copy(update={"max_scope_indexes": 0})
+    await IndexSweep(Resources(none, clock, resources.db, database_url, embedder)).run()
 
 
 def _set_plans(url: str, clause: str) -> None:
@@ -120,7 +123,13 @@ def _set_plans(url: str, clause: str) -> None:
         connection.execute(f"alter database {connection.info.dbname} {clause}".encode())
 
 
-async def test_every_search_returns_as_many_as_there_are(bank: Bank, count: int) -> None:
+async def test_every_search_returns_as_many_as_there_are(banks: Banks, count: int) -> None:
+    for plan, times in TIMES.items():
+        async with banks(plan) as bank:
+            await _search_all(bank, count, times)
+
+
+async def _search_all(bank: Bank, count: int, times: int) -> None:
     for text in QUERIES:
         (vector,) = await bank.embedder.embed([text])
         for kind in KINDS:
@@ -129,7 +138,7 @@ async def test_every_search_returns_as_many_as_there_are(bank: Bank, count: int)
                 assert len(wanted) == min(
                     top_k, {None: count, "rare": -(-count // 40)}.get(kind, 0)
                 )
-                for _ in range(TIMES):
+                for _ in range(times):
                     found = await bank.search(text, kind, top_k)
                     _check(bank, found, wanted, vector, kind)
 
@@ -155,9 +164,11 @@ def _check(
         assert distances == pytest.approx(exact, abs=1e-3)
 
 
-async def test_the_first_do_not_depend_on_how_many_are_asked_for(bank: Bank) -> None:
-    for text in (*QUERIES, "Memory 7"):
-        for kind in (None, "rare"):
-            all_of_them = await bank.search(text, kind, max(TOP_K))
-            for top_k in TOP_K:
-                assert await bank.search(text, kind, top_k) == all_of_them[:top_k]
+async def test_the_first_do_not_depend_on_how_many_are_asked_for(banks: Banks) -> None:
+    for plan in TIMES:
+        async with banks(plan) as bank:
+            for text in (*QUERIES, "Memory 7"):
+                for kind in (None, "rare"):
+                    all_of_them = await bank.search(text, kind, max(TOP_K))
+                    for top_k in TOP_K:
+                        assert await bank.search(text, kind, top_k) == all_of_them[:top_k]

@@ -6,9 +6,9 @@ import pytest
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.audit import all_events
-from tests.support.bank import configure, ok
+from tests.support.bank import configure
 from tests.support.scripted import written_by
-from tests.support.sessions import event, new_path
+from tests.support.sessions import new_path
 from tests.support.summaries import (
     BY_THREE,
     Summariser,
@@ -19,6 +19,7 @@ from tests.support.summaries import (
     session_with,
     summaries,
     talk,
+    talk_at_once,
     verbatim,
 )
 
@@ -126,7 +127,7 @@ async def test_a_list_of_summaries_grows_with_each_full_cap(
     client: httpx.AsyncClient, runner: Runner, cap: int, count: int, made: int, shown: int
 ) -> None:
     path = await session_with(client, strategy="abstraction_inclusive", cap=cap)
-    await talk(client, path, *range(1, count + 1))
+    await talk_at_once(client, path, *range(1, count + 1))
     await runner.run_pending()
     assert len(await summaries(client, path)) == made
     assert len(await verbatim(client, path)) == 2 * shown
@@ -158,7 +159,7 @@ async def test_a_list_has_no_more_summaries_than_it_may(
 ) -> None:
     path = await session_with(client, strategy="abstraction_inclusive", cap=10, maxAbstractions=4)
     for first in range(1, 101, 10):
-        await talk(client, path, *range(first, first + 10))
+        await talk_at_once(client, path, *range(first, first + 10))
         await runner.run_pending()
         assert len(await summaries(client, path)) <= 4
     found = await context(client, path)
@@ -187,7 +188,7 @@ async def test_all_versions_of_a_cell_and_all_events_stay_readable(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
     path = await session_with(client, strategy="fully_abstracted", cap=11)
-    await talk(client, path, *range(1, 101))
+    await talk_at_once(client, path, *range(1, 101))
     await runner.run_pending()
     found = await summaries(client, path, state=None)
     assert [one["version"] for one in found] == list(range(1, 10))
@@ -261,12 +262,7 @@ async def test_events_that_come_at_once_are_summarised_block_by_block(
     client: httpx.AsyncClient, runner: Runner, model: Summariser
 ) -> None:
     path = await session_with(client, **BY_THREE)
-    events = []
-    for number in range(1, 8):
-        events.append(event(f"question {number}"))
-        answer = {"role": "model", "parts": [{"text": f"answer {number}"}]}
-        events.append(event(author="agent", content=answer))
-    ok(await client.post(f"{path}/events:batch", json={"events": events}))
+    await talk_at_once(client, path, *range(1, 8))
     assert await runner.run_pending() == 1
     assert len(model.asked) == 2
     assert await covers(client, path) == [(1, 6), (7, 12)]
