@@ -42,16 +42,10 @@ class PrivacyAction(StrEnum):
 
 
 class Place(StrEnum):
-    """The ways by which a text comes into the service."""
+    """The ways by which a text comes into the service and is looked through."""
 
     GENERATION = "GENERATION"
     """Conversations that become memories: `generate`, `ingestEvents`."""
-    DIRECT = "DIRECT"
-    """Memories that callers write themselves."""
-    SESSION_EVENTS = "SESSION_EVENTS"
-    """Events and state of sessions."""
-    ARTIFACTS = "ARTIFACTS"
-    """Tool outputs that are text."""
 
 
 class CustomPattern(WireModel):

@@ -67,7 +67,9 @@ def _authorization(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _with_digit(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    if any(48 <= byte <= 57 for byte in match.group(1)):
+    """Return a token that no word looks like: it has a digit, or both cases."""
+    token = match.group(1)
+    if any(48 <= byte <= 57 for byte in token) or token[3:].lower() != token[3:] != token.upper():
         yield match.span(1)
 
 

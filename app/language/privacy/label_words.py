@@ -10,14 +10,14 @@ WORDY = (
     r"|mots? de passe|phrase secr(?:è|e\x{0300}?)te|phrase de passe|mdp"
     r"|parola d.ordine|frase segreta|senha|palavra[ -]passe"
 )
-"""What a plain word may be the value of."""
+"""Labels of which a plain word may be the value."""
 NUMERIC = (
     r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|csc|nip|tan"
     r"|geheimzahl|geheimnummer|(?:karten)?prüfnummer|prüfziffer|(?:security|sicherheits)[ -]?code"
     r"|code (?:pin|secret|confidentiel)|c[óo]digo (?:pin|secreto|de seguridad|de segurança)"
     r"|codice (?:pin|segreto|di sicurezza)|code de sécurité|cryptogramme(?: visuel)?"
 )
-"""What has a number for a value."""
+"""Labels of numbers."""
 OPAQUE = (
     r"(?:api|access|secret|private|auth|encryption|signing|license|licence|service|account"
     r"|subscription|shared)[ _-]?key|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
@@ -30,7 +30,17 @@ OPAQUE = (
     r"|chave (?:secreta|api|de api|da api|de acesso)|segredo"
     r"|credentials?|zugangsdaten|secret|token"
 )
-"""What has a value that is no plain word. The longer of two that begin alike comes first."""
+"""Labels of values that are no plain words. The longer of two that begin alike comes first."""
+SUBJECTS = (
+    r"(?:credit|debit|payment|bank)?[ -]?card(?: number)?|(?:kredit|bank)?karte(?:nnummer)?|tarjeta"
+    r"|carte(?: bancaire)?|carta(?: di credito)?|cartão|visa|mastercard|amex|iban|konto(?:nummer)?"
+    r"|account(?: number)?|cuenta|compte|conto|e-?mail(?: address|-adresse)?|mail|correo|courriel"
+    r"|phone(?: number)?|number|mobile|telefon(?:nummer)?|handynummer|nummer|teléfono|número"
+    r"|téléphone|numéro|telefono|numero|ip(?: address)?|address|ssn|social security number|key"
+    r"|connection|database|url|header|jwt"
+)
+"""Other subjects of a sentence whose value may be masked."""
+CONJUNCTIONS = "and|but|und|aber|y|pero|et|mais|ma|mas"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -39,13 +49,17 @@ def _words(text: str) -> frozenset[str]:
 
 EQUALS = _words(
     "is are was be equals reads says ist sind lautet lauten war heißt heisst es son era será sea"
-    " est sont était è é sono são"
+    " est sont était è é sono são it's c'est it\u2019s c\u2019est"
 )
 """Words between a label and its value."""
-BECOMES = _words("to as with auf zu mit als a à in con como en avec comme come para com")
+BECOMES = _words("to as auf zu als a à como comme come para")
 """Words before a value that must look like a secret."""
 BACKWARD = EQUALS | _words("as als como comme come for für para pour per")
 """Words between a value and the label that follows it."""
+ARTICLES = _words("the der die das el la le il lo")
+"""Words before a value that must look like a secret, too."""
+GOES_ON = _words("it it's its es er sie c'est it\u2019s c\u2019est elle lo")
+"""Beginnings of a sentence that says more about a label in the one before."""
 FILLERS = _words(
     "now still just actually currently simply exactly only again jetzt nun noch einfach derzeit"
     " wieder ahora todavía simplemente maintenant toujours simplement adesso ora ancora agora"
@@ -79,6 +93,7 @@ ORDINARY = _words(
     " int bool none bytes object array list char varchar float optional[str] any undefined nan"
     " patience honesty love practice time passion butter simplicity consistency hope trust sleep"
     " kindness preparation timing communication discipline music happiness password passwords"
+    " sha-256 nobody"
     " passphrase token tokens secret secrets credential credentials login username user email"
     " probably perhaps maybe almost enough terrible awful ridiculous funny cool nice bad worse"
     " obvious clear visible online offline there's it's their them they then than just only"

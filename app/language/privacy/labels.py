@@ -12,11 +12,13 @@ from itertools import islice
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
 from app.language.privacy.label_words import (
+    ARTICLES,
     BACKWARD,
     BECOMES,
     COMPOUNDS,
     EQUALS,
     FILLERS,
+    GOES_ON,
     NUMERIC,
     OPAQUE,
     ORDINARY,
@@ -25,7 +27,7 @@ from app.language.privacy.label_words import (
 )
 
 _BEHIND_BYTES, _BEFORE_BYTES = 600, 200
-_MAX_WORDS = 5
+_MAX_WORDS, _MAX_WORDS_BEFORE = 8, 5
 _MAX_FILLERS = 2
 _LEAST_CHARS, _LEAST_DIGITS, _LEAST_OPAQUE = 4, 3, 6
 
@@ -37,7 +39,8 @@ LABEL = re2.compile(
 _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
 _NOISE = rf"[\s{_QUOTES}*_\\)\]|]*"
 _ADJACENT = re.compile(
-    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=))[*_]*\s*", re.IGNORECASE
+    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=)|\s[-\u2013\u2014](?=\s))[*_]*\s*",
+    re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"(?:[_-][a-z0-9]{1,16}){1,3}", re.IGNORECASE)
 _OPENED = re.compile(r"\\*([\"'`\u201c\u201e\u00ab\u2018]|\*\*)")
@@ -59,11 +62,12 @@ _PLACEHOLDER = re.compile(
 _ORDINARY_END = re.compile(rf".*{ORDINARY_END}", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(r"[=(]|://")
 _NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+")
+_GROUPED = re.compile(r"[0-9](?:[ -]?[0-9]){2,11}(?![\w/.-]*\w)")
 _JOINED = re.compile(r"[-'\u2019\s]+")
 
 
 class Class(Enum):
-    """What the values of a label look like."""
+    """Looks of a label's values."""
 
     WORDY = auto()
     NUMERIC = auto()
@@ -71,7 +75,7 @@ class Class(Enum):
 
 
 class Bond(Enum):
-    """How a value hangs on its label."""
+    """Ties between a value and its label."""
 
     SIGN = auto()
     """A colon or the like."""
@@ -135,25 +139,34 @@ def _value_after_words(window: str, of: Class) -> _Value | None:
     words = list(islice(_WORD.finditer(window), _MAX_WORDS + _MAX_FILLERS))
     if window[:1].strip() and not words[0][0].strip(_BARE + "s:"):
         words = words[1:]
-    for position, word in enumerate(words):
+    if (
+        words
+        and not window.startswith(",")
+        and (value := _value_at(window, words[0].start(), of, Bond.LOOSE))
+    ):
+        return value
+    is_far = False
+    for position, word in enumerate(words[:_MAX_WORDS]):
         bare = word[0].strip(_BARE + ":=").casefold()
-        if position == 0 and (value := _value_at(window, word.start(), of, Bond.LOOSE)):
-            return value
-        if bare in COMPOUNDS or position >= _MAX_WORDS:
+        if bare in COMPOUNDS:
             return None
-        bond = _bond(bare, word[0])
+        is_far = is_far or position > _MAX_WORDS_BEFORE
+        bond = _bond(bare, word[0], is_far=is_far)
         if bond is not None and (value := _after(window, words[position + 1 :], of, bond)):
             return value
         if bare.endswith((".", "!", "?", "…")):
-            return None
+            following = words[position + 1][0].casefold() if position + 1 < len(words) else ""
+            if following not in GOES_ON:
+                return None
+            is_far = True
     return None
 
 
-def _bond(bare: str, word: str) -> Bond | None:
-    if word.endswith((":", "=", "->", "=>", "→")):
-        return Bond.SIGN
-    if bare in EQUALS:
-        return Bond.VERB
+def _bond(bare: str, word: str, *, is_far: bool) -> Bond | None:
+    """Return how the word before a value binds it; what is far must look like a secret."""
+    is_sign = word.endswith((":", "=", "->", "=>", "→"))
+    if is_sign or bare in EQUALS:
+        return Bond.LOOSE if is_far else Bond.VERB
     return Bond.LOOSE if bare in BECOMES else None
 
 
@@ -161,6 +174,8 @@ def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> _V
     for word in words[: _MAX_FILLERS + 1]:
         if word[0] in {"=", ":", "->", "=>", "→"}:
             bond = Bond.SIGN
+        elif word[0].casefold() in ARTICLES:
+            bond = Bond.LOOSE
         elif word[0].casefold() not in FILLERS:
             return _value_at(window, word.start(), of, bond)
     return None
@@ -170,7 +185,11 @@ def _value_at(window: str, at: int, of: Class, bond: Bond) -> _Value | None:
     """Return the value that begins at a place, where it looks like one of its class."""
     at += len(window[at:]) - len(window[at:].lstrip())
     opened = _OPENED.match(window, at)
-    value = _bare(window, at) if opened is None else _quoted(window, opened)
+    value = _bare(window, at, of) if opened is None else _quoted(window, opened)
+    rest = window[value.start + len(value.text) :].partition("\n")[0]
+    if bond is Bond.SIGN and of is Class.OPAQUE and not value.quoted and rest.strip(_BARE + ".!?"):
+        # A word with others behind it is one of a sentence.
+        bond = Bond.VERB
     return value if _looks(value, of, bond) else None
 
 
@@ -180,8 +199,10 @@ def _quoted(window: str, opened: re.Match[str]) -> _Value:
     return _Value(window[start:end].rstrip("\\"), start, quoted=True)
 
 
-def _bare(window: str, at: int) -> _Value:
-    token = _WORD.match(window, at)
+def _bare(window: str, at: int, of: Class) -> _Value:
+    # A number may be written in groups.
+    groups = _GROUPED.match(window, at) if of is Class.NUMERIC else None
+    token = groups or _WORD.match(window, at)
     text = token[0] if token is not None else ""
     if window[max(0, at - 1) : at] == ">":
         text = text.partition("<")[0]
@@ -192,6 +213,8 @@ def _bare(window: str, at: int) -> _Value:
 def _looks(value: _Value, of: Class, bond: Bond) -> bool:
     text = value.text
     digits = sum(char.isdigit() for char in text)
+    if digits >= _LEAST_DIGITS and _GROUPED.fullmatch(text):
+        digits = len(text)
     least = _LEAST_DIGITS if digits == len(text) else _LEAST_CHARS
     if len(text) < least or _PLACEHOLDER.fullmatch(text) or text.casefold() in ORDINARY:
         return False
@@ -226,7 +249,8 @@ def _may_be_word(value: _Value, of: Class, bond: Bond) -> bool:
     parts = [part.casefold() for part in _JOINED.split(value.text)]
     if value.quoted:
         return len(parts) == 1 or of is Class.WORDY
-    if any(part in ORDINARY or _ORDINARY_END.fullmatch(part) for part in parts):
+    ordinary = [part in ORDINARY or _ORDINARY_END.fullmatch(part) is not None for part in parts]
+    if all(ordinary) or (any(ordinary) and bond is not Bond.SIGN):
         return False
     return of is Class.WORDY or bond is Bond.SIGN
 
@@ -239,7 +263,7 @@ def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
     if following and following[0].strip(_BARE).casefold() in COMPOUNDS:
         return None
     window = data[max(0, start - _BEFORE_BYTES) : start].decode(errors="ignore")
-    words = window.rsplit(maxsplit=_MAX_WORDS)
+    words = window.rsplit(maxsplit=_MAX_WORDS_BEFORE)
     for position in range(len(words) - 1, 0, -1):
         if words[position].casefold() in BACKWARD:
             word = words[position - 1].lstrip(_BARE)

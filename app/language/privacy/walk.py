@@ -11,7 +11,7 @@ from app.language.privacy.checksums import MIN_CARD_DIGITS
 from app.language.privacy.labels import is_label
 from app.language.privacy.mask import mask
 
-_OPAQUE_KEYS = frozenset({"thoughtSignature", "thought_signature"})
+_OPAQUE_KEYS = frozenset({"thoughtSignature", "thought_signature", "eventId"})
 _FILE = frozenset({"data", "mimeType"})
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/x-ndjson")
 _is_label = lru_cache(maxsize=4_096)(is_label)
@@ -58,12 +58,12 @@ class _Walk:
             case list():
                 result = [self.of(one, f"{path}[{n}]", key) for n, one in enumerate(value)]
             case dict():
-                result = self._object(value, path)
+                result = self._object(value, path, key)
             case _:
                 pass
         return result
 
-    def _object(self, value: dict[str, Any], path: str) -> dict[str, Any]:
+    def _object(self, value: dict[str, Any], path: str, last: str) -> dict[str, Any]:
         if value.keys() >= _FILE:
             return value | {"data": self._file(value, f"{path}.data" if path else "data")}
         result: dict[str, Any] = {}
@@ -72,7 +72,9 @@ class _Walk:
             name = self._text(key, path or "body", "")
             while name != key and name in result:
                 name += "_"
-            result[name] = one if key in _OPAQUE_KEYS else self.of(one, inner, key)
+            # {"pin": {"numberValue": 4812}}: a value in its type's name is its key's.
+            label = last if len(value) == 1 and not _is_label(key) else key
+            result[name] = one if key in _OPAQUE_KEYS else self.of(one, inner, label)
         return result
 
     def _text(self, text: str, path: str, key: str) -> str:
