@@ -16,6 +16,12 @@ from benchmarks.hygiene.bank import Bank, open_bank, seconds
 from benchmarks.surroundings import data_folder, unread_logs
 
 _TALK = (
+    "We spent the weekend in the mountains, and the weather was better than the forecast had said."
+    " On Sunday we took the train at 10:45 and were home for dinner. Anna wants to come along next"
+    " time, so I need a cabin with three rooms from 12 to 14 June. Last year we paid 1,299 for it."
+    " Please remind me to write to the owner on Monday, and to take the blue tent to the repair. "
+)
+_LABELS = (
     "I moved to Oslo on 3 May 2024, and I like it here. My order 20240115-778 is late again. Could"
     " you book a window seat on flight LH1234 at 10:45? I forgot my password, the token expired."
     " See https://example.com/help?id=9 or ask Anna. "
@@ -45,10 +51,13 @@ def _milliseconds(text: str, kinds: set[Kind], rounds: int) -> list[float]:
 def _texts(rounds: int) -> None:
     print(f"{'search in a text':<28}{'p50 ms':>10}{'p99 ms':>10}")
     for name, length, times in (("4 KB", 4_096, rounds * 20), ("1 MB", 1_000_000, rounds)):
-        text = (_TALK * (length // len(_TALK) + 1))[:length]
-        for kinds, of in ((_DEFAULTS, "defaults"), (set(Kind), "all kinds")):
-            taken = _milliseconds(text, kinds, times)
-            cuts = quantiles(taken, n=100)
+        for said, of, kinds in (
+            (_TALK, "talk", _DEFAULTS),
+            (_TALK, "talk, all kinds", set(Kind)),
+            (_LABELS, "full of labels", _DEFAULTS),
+        ):
+            text = (said * (length // len(said) + 1))[:length]
+            cuts = quantiles(_milliseconds(text, kinds, times), n=100)
             print(f"{name + ', ' + of:<28}{cuts[49]:>10.3f}{cuts[98]:>10.3f}")
 
 

@@ -138,14 +138,15 @@ _IBAN_RUN = re.compile(rb"(?:[0-9A-Za-z]|[ \t\n-]|\xc2\xa0)+")
 def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
     """Return the cards among groups of digits; other numbers may stand beside them."""
     data, first = match.group(1), match.start(1)
-    if match.string[match.end() : match.end() + 1].isalpha():
-        return
     # Where each group begins and ends: in the text, by its place among the digits alone.
     begins, ends, count = {}, {}, 0
     for group in _GROUP.finditer(data):
         begins[count] = group.start()
         count += len(group[0])
         ends[count] = group.end()
+    if match.string[match.end() : match.end() + 1].isalpha():
+        # The last group is no number: "4111 1111 1111 1111 3rd".
+        ends.pop(count, None)
     digits = b"".join(_GROUP.findall(data))
     luhn, free = Luhn(digits), 0
     for start, begin in begins.items():

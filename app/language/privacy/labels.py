@@ -26,7 +26,7 @@ from app.language.privacy.label_words import (
     WORDY,
 )
 
-_BEHIND_BYTES, _BEFORE_BYTES = 600, 200
+_BEHIND_BYTES, _BEFORE_BYTES = 600, 100
 _MAX_WORDS, _MAX_WORDS_BEFORE = 8, 5
 _MAX_FILLERS = 2
 _LEAST_CHARS, _LEAST_DIGITS, _LEAST_OPAQUE = 4, 3, 6
@@ -60,6 +60,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ORDINARY_END = re.compile(rf".*{ORDINARY_END}", re.IGNORECASE | re.DOTALL)
+_DIGIT = re.compile(rb"[0-9]")
 _CODE = re.compile(r"[=(]|://")
 _NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+")
 _GROUPED = re.compile(r"[0-9](?:[ -]?[0-9]){2,11}(?![\w/.-]*\w)")
@@ -91,13 +92,17 @@ class _Value:
     quoted: bool = False
 
 
+_CLASSES = tuple(enumerate(Class, start=1))
+
+
 def labelled(data: bytes) -> Iterator[tuple[int, int]]:
     """Return the spans, in bytes, of the values that labels announce."""
     at = 0
     while (match := LABEL.search(data, at)) is not None:
-        number = next(group for group in (1, 2, 3) if match.start(group) >= 0)
-        start, end = match.span(number)
-        span = _behind(data, end, list(Class)[number - 1]) or _before(data, start, end)
+        (start, end), of = next(
+            (match.span(group), of) for group, of in _CLASSES if match.start(group) >= 0
+        )
+        span = _behind(data, end, of) or _before(data, start, end)
         if span is not None:
             yield span
         at = max(end, span[1] if span is not None else end)
@@ -257,12 +262,14 @@ def _may_be_word(value: _Value, of: Class, bond: Bond) -> bool:
 
 def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
     """Return the span of a value that stands before its label: "... is my PIN"."""
-    if data[end : end + 1].isalpha():
+    before = data[max(0, start - _BEFORE_BYTES) : start]
+    # Most labels have no value before them, and such a value has a digit.
+    if data[end : end + 1].isalpha() or _DIGIT.search(before) is None:
         return None
     following = data[end : end + 64].decode(errors="ignore").split()
     if following and following[0].strip(_BARE).casefold() in COMPOUNDS:
         return None
-    window = data[max(0, start - _BEFORE_BYTES) : start].decode(errors="ignore")
+    window = before.decode(errors="ignore")
     words = window.rsplit(maxsplit=_MAX_WORDS_BEFORE)
     for position in range(len(words) - 1, 0, -1):
         if words[position].casefold() in BACKWARD:

@@ -61,6 +61,7 @@ def test_the_sentence_around_a_value_stays() -> None:
         "hunter2 is my password": "[CREDENTIAL] is my password",
         "<password>hunter2</password>": "<password>[CREDENTIAL]</password>",
         "redis://:s3cret@cache:6379/0": "redis://:[CREDENTIAL]@cache:6379/0",
+        f"card {CARD} 3rd": "card [PAYMENT_CARD] 3rd",
         "Grüße — PIN 4812 — ü": "Grüße — PIN [CREDENTIAL] — ü",
     }.items():
         assert mask(text, DEFAULTS)[0] == expected
