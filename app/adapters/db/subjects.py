@@ -4,7 +4,7 @@ A row belongs to a scope by the binding that its table declares (`conditioned_by
 confines callers. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from app.adapters.db.base import Base
-from app.adapters.db.bindings import Binding, ByKeys, ByParent, conditioned_rows, table_of
+from app.adapters.db.bindings import Binding, ByKeys, ByParent, ByScope, conditioned_rows, table_of
 from app.adapters.db.session import Session
 
 Counts = Mapping[str, int]
@@ -140,3 +140,27 @@ class RowsOf:
 
     def _are_of(self, subject: Subject) -> ColumnElement[bool]:
         return and_(subject.selects(self.row), self.only)
+
+
+async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
+    """Return the scopes of an engine's rows, some of them repeatedly."""
+    found: list[dict[str, str]] = []
+    for row in conditioned_rows():
+        binding: Any = row.conditioned_by  # type: ignore[attr-defined]  # as in Subject
+        engine: Any = row.engine_id  # type: ignore[attr-defined]  # as in Subject
+        if isinstance(binding, ByScope):
+            columns = [getattr(row, binding.column)]
+        elif isinstance(binding, ByKeys):
+            columns = [getattr(row, name) for name in binding.columns.values()]
+        else:
+            continue
+        statement = select(*columns).where(engine == engine_id).distinct()
+        found += [_scope_of(binding, values) for values in await session.execute(statement)]
+    return found
+
+
+def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str]:
+    if isinstance(binding, ByScope):
+        return dict(values[0])
+    named = zip(binding.columns, values, strict=True)
+    return {key: value for key, value in named if value is not None}

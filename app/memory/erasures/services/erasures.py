@@ -128,6 +128,15 @@ class ErasureService:
         }
         await repository.add(session, values)
 
+    async def repeat(
+        self, session: Session, name: EngineName, subject: Subject, certificate_id: str
+    ) -> OperationName:
+        """Queue an erasure once more, under the certificate that it had before a restore."""
+        engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
+        row = await operations.insert(session, self._operation(engine, subject))
+        await self.insert(session, engine, subject, row.operation_id, certificate_id)
+        return OperationName(engine, row.operation_id)
+
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
         now, keep = self.resources.clock.now(), self.resources.settings.operation_retention
         new = NewOperation.of(engine, ERASE_SCOPE, "EraseScope", now, keep)
