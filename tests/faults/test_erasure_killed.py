@@ -1,4 +1,4 @@
-"""The service killed with -9 while it erases a person: the next one goes on, and counts the same."""
+"""The service killed with -9 while it erases a person: the next one goes on."""
 
 import json
 import random

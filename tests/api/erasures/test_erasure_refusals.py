@@ -3,6 +3,7 @@
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
@@ -72,6 +73,25 @@ async def test_a_scope_that_is_being_erased_has_one_operation(
     assert ok(await _start(client))["name"] != first["name"]
 
 
+async def test_an_erasure_that_failed_goes_on_under_its_certificate(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    await create_memory(client, "I like tea.")
+    first = ok(await _start(client))
+    async with database.transaction() as session:
+        await session.execute(text("update operations set attempts = 99 where state = 'PENDING'"))
+    await runner.run_pending()
+    failed = ok(await client.get(path_of(first["name"])))
+    assert failed["error"]["details"][0]["reason"] == "ATTEMPTS_EXHAUSTED"
+    refused = await client.post("/memories", json={"fact": "I am back.", "scope": USER})
+    assert refusal(refused) == ERASED
+    second = ok(await _start(client))
+    await runner.run_pending()
+    ended = ok(await client.get(path_of(second["name"])))
+    assert ended["response"]["counts"]["memories"] == 1
+    ok(await client.post("/memories", json={"fact": "I am back.", "scope": USER}))
+
+
 async def test_a_repeated_request_is_answered_with_its_operation(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
@@ -113,6 +133,7 @@ async def test_a_bound_key_erases_within_its_conditions(
 ) -> None:
     """What a key is not bound to does not exist for it."""
     await create_memory(client, "I like tea.")
+    ok(await store(client, {"name": "a", **text_output("tea")}, userId="42"))
     conditions = {"user_id": ["42"]}
     secret = await make_key(database, clock.now(), "admin", scope_conditions=conditions)
     async with client_with(app, secret) as bound:

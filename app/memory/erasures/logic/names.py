@@ -57,7 +57,9 @@ class Erased:
     def renamed(self, text: str) -> str:
         """Return a text that ends, where it names something erased, with the alias in its place."""
         for collection, name, start in _names(text):
-            if not _with_parent(name).isdisjoint(self.ids.get(collection, ())):
+            if name != self.alias and not _with_parent(name).isdisjoint(
+                self.ids.get(collection, ())
+            ):
                 return f"{text[:start]}{collection}/{self.alias}"
         return text
 

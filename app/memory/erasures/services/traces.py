@@ -10,6 +10,7 @@ from typing import Any
 
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Erasure, Subject
+from app.kernel.errors import Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.logic.names import Erased, mentioned, texts_in, without
 from app.platform.access.store import erasure as keys
@@ -88,6 +89,20 @@ class Traces:
         if not is_dry:
             await events.rename(session, changed)
         return len(changed), rows[-1] if len(rows) == limit else None
+
+    async def rename_refusals(self, session: Session, since: datetime) -> int:
+        """Rename what refused writes to scopes under erasure named; return the count.
+
+        Who asked may have named what was already gone, so that nothing tells whose it was.
+        """
+        rows = await events.list_refused(
+            session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
+        )
+        named = mentioned(row.resource for row in rows if row.resource)
+        erased = Erased(named, self.subject.scope, self.alias)
+        changed = [(row, new) for row in rows if (new := self._renamed(row, erased, ()))]
+        await events.rename(session, changed)
+        return len(changed)
 
     def _renamed(
         self, row: AuditEventRow, erased: Erased, callers: Collection[str]

@@ -141,6 +141,7 @@ class ErasureWork:
             now = await database_now(session)
             removed, renamed = await traces.end_callers(session, engine, now)
             row = await self._row(session, for_update=True)
+            renamed["audit_events"] += await traces.rename_refusals(session, row.start_time)
             await repository.count_up(session, row, {**counts, **removed}, renamed)
             row = await self._row(session, for_update=True)
             await repository.finish(session, row, now)

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from psycopg import sql
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, and_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.clock import database_time
 from app.adapters.db.definitions import Definition
 from app.adapters.db.session import Session
 from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
@@ -113,7 +114,7 @@ async def forget_of_engine(session: Session, engine_id: int, limit: int) -> int:
     ended = await session.execute(
         update(ErasureRow)
         .where(ErasureRow.engine_id == engine_id, ErasureRow.certificate_id.in_(select(some)))
-        .values(scope=None, end_time=func.statement_timestamp())
+        .values(scope=None, end_time=database_time(session))
         .returning(ErasureRow.certificate_id)
         .execution_options(synchronize_session=False)
     )

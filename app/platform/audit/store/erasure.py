@@ -5,11 +5,13 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam, or_, select, text, tuple_, update
 
 from app.adapters.db.session import Session
+from app.kernel.errors import Reason
 from app.platform.audit.store.repository import KEY, NO_ENGINE
 from app.platform.audit.store.tables import AuditEventRow
 
@@ -39,6 +41,18 @@ async def list_next(
         last = (after.create_time, after.event_id, after.engine_id)
         statement = statement.where(tuple_(*KEY) > last)
     return (await session.execute(statement.order_by(*KEY).limit(limit))).scalars().all()
+
+
+async def list_refused(
+    session: Session, engine_id: int, reason: Reason, since: datetime
+) -> Sequence[AuditEventRow]:
+    """Return an engine's refusals for a reason since some time."""
+    statement = select(AuditEventRow).where(
+        AuditEventRow.engine_id == engine_id,
+        AuditEventRow.create_time >= since,
+        AuditEventRow.reason == reason.value,
+    )
+    return (await session.execute(statement)).scalars().all()
 
 
 async def rename(session: Session, changed: Sequence[tuple[AuditEventRow, dict[str, Any]]]) -> None:
