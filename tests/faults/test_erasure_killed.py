@@ -13,11 +13,11 @@ from tests.support.commands import command
 from tests.support.live import LiveServer
 from tests.support.traffic import ENGINE, open_client
 
-MEMORIES = 200
-KILLS = 3
+MEMORIES = 100
+KILLS = 2
 _SOON_SECONDS = 60
 _LONGEST_PAUSE_SECONDS = 0.3
-_BATCH = "3"
+_BATCH = "4"
 """Few rows, so that an erasure has many steps."""
 
 
@@ -41,8 +41,9 @@ def _fill(client: httpx.Client) -> None:
         assert client.post(f"{ENGINE}/memories:batchCreate", json=body).status_code == 200
     session = client.post(f"{ENGINE}/sessions", json={"userId": "quill-77"}).json()["response"]
     for n in range(20):
-        body = {"input": f"question {n}", "output": f"answer {n}"}
-        assert client.post(f"/v1beta1/{session['name']}/exchanges", json=body).status_code == 200
+        exchange = {"input": f"question {n}", "output": f"answer {n}"}
+        answer = client.post(f"/v1beta1/{session['name']}/exchanges", json=exchange)
+        assert answer.status_code == 200
 
 
 def _erase(client: httpx.Client, *, dry: bool = False) -> dict[str, object]:

@@ -101,4 +101,4 @@ ERASURES = (
     RowsOf(ArtifactRow).erasure(),
     _NAMESPACES,
 )
-"""What belongs to a scope."""
+"""The rows that belong to a scope."""

@@ -23,7 +23,7 @@ from app.platform.sessions.store.tables import SessionEventRow
 
 _R = SessionSummaryRow
 ERASURES = (RowsOf(_R).erasure(),)
-"""What belongs to a scope."""
+"""The rows that belong to a scope."""
 
 
 async def mark_stale(

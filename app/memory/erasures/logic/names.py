@@ -48,7 +48,7 @@ def _with_parent(name: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Erased:
-    """What is erased: the ids of resources, by collection, and the scope of the rest."""
+    """An erased part of a bank: ids of resources, by collection, and the scope of the rest."""
 
     ids: Mapping[str, Collection[str]]
     scope: Mapping[str, str]

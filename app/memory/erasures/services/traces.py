@@ -1,4 +1,4 @@
-"""What rows of others tell of a scope: names, records of requests, callers and keys.
+"""Traces of a scope in rows of others: names, records of requests, callers and keys.
 
 Each function looks at one batch in the caller's transaction, and changes it unless told not to.
 """

@@ -142,7 +142,9 @@ class ErasureWork:
             removed, renamed = await traces.end_callers(session, engine, now)
             row = await self._row(session, for_update=True)
             renamed["audit_events"] += await traces.rename_refusals(session, row.start_time)
-            await repository.count_up(session, row, {**counts, **removed}, renamed)
+            await repository.count_up(
+                session, row, {"request_ids": 0, **counts, **removed}, renamed
+            )
             row = await self._row(session, for_update=True)
             await repository.finish(session, row, now)
             await operations.forget_scope(session, subject)

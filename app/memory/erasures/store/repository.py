@@ -54,7 +54,7 @@ async def add(session: Session, values: Mapping[str, Any]) -> None:
 
 
 async def resume(session: Session, row: ErasureRow, operation_id: str) -> None:
-    """Let another operation continue an erasure."""
+    """Continue an erasure by another operation."""
     await _set(session, row, operation_id=operation_id)
 
 

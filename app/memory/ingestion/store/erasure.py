@@ -26,7 +26,7 @@ _EVENT_KEY = (
     StreamEventRow.seq,
 )
 ERASURES = (RowsOf(StreamEventRow).erasure(), RowsOf(StreamRow).erasure())
-"""What belongs to a scope."""
+"""The rows that belong to a scope."""
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
 }

@@ -48,4 +48,4 @@ ERASURES = (
         tuple(rows.table for rows in _COUNTED), _count, _remove, _NAMES.collection, _NAMES.find_ids
     ),
 )
-"""What belongs to a scope."""
+"""The rows that belong to a scope."""

@@ -43,4 +43,4 @@ async def _remove(session: Session, subject: Subject, _: int) -> Counts:
 
 
 ERASURES = (Erasure((_TABLE,), _count, _remove),)
-"""What belongs to a scope."""
+"""The rows that belong to a scope."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, select, update
 
 from app.adapters.db.session import Session
 from app.platform.access.store.repository import hold
@@ -51,7 +51,7 @@ async def rename_creators(session: Session, creators: Collection[str], alias: st
     """Put an alias in place of those who made keys."""
     await session.execute(
         update(ApiKeyRow)
-        .where(or_(*(ApiKeyRow.creator == creator for creator in creators)))
+        .where(ApiKeyRow.creator.in_(creators))
         .values(creator=alias)
         .execution_options(synchronize_session=False)
     )

@@ -21,7 +21,7 @@ ERASURES = (
     RowsOf(SessionRow).named("sessions", SessionRow.session_id),
     RowsOf(UserStateRow).erasure(),
 )
-"""What belongs to a scope; the state of an application belongs to none."""
+"""The rows that belong to a scope; the state of an application belongs to none."""
 
 
 async def erase_event(
