@@ -21,6 +21,8 @@ from app.platform.limits.services.rates import forget_keys
 from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
+MOST_AT_ONCE = 100
+"""Limit for rows that are read and judged here at once: judging more would hold up requests."""
 _PRUNED = ("request", "response", "details")
 
 

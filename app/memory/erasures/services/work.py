@@ -22,7 +22,7 @@ from app.kernel.errors import Aborted, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.services.certificates import append, certificate, not_covered
 from app.memory.erasures.services.erasures import traces_of
-from app.memory.erasures.services.traces import Traces
+from app.memory.erasures.services.traces import MOST_AT_ONCE, Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
@@ -106,17 +106,18 @@ class ErasureWork:
     async def _remove_traces(self, traces: Traces, engine: EngineName) -> None:
         async with self.job.db.snapshot() as session:
             callers = await traces.callers(session, engine)
+        limit = min(self._limit, MOST_AT_ONCE)
         request: tuple[str, str] | None = ("", "")
         while request is not None:
             async with self._batch() as (session, removed, _):
                 removed["request_ids"], request = await traces.remove_requests(
-                    session, callers, request, self._limit
+                    session, callers, request, limit
                 )
         event = None
         while True:
             async with self._batch() as (session, _, renamed):
                 renamed["audit_events"], event = await traces.rename_events(
-                    session, callers, event, self._limit
+                    session, callers, event, limit
                 )
             if event is None:
                 break
@@ -124,7 +125,7 @@ class ErasureWork:
         while operation is not None:
             async with self._batch() as (session, _, renamed):
                 renamed["operations"], operation = await traces.prune_operations(
-                    session, operation, self._limit
+                    session, operation, limit
                 )
 
     async def _finish(self, traces: Traces, engine: EngineName) -> bool:
