@@ -6,7 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Collection
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal, select, true, tuple_
+from sqlalchemy import ColumnElement, and_, delete, func, literal, select, true, tuple_
 
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
@@ -38,8 +38,8 @@ def _is_left(subject: Subject) -> ColumnElement[bool]:
     )
     return and_(
         ToolPolicyRow.engine_id == subject.engine_id,
-        exists().where(same, subject.selects(NamespaceRow)),
-        ~exists().where(same, _is_of_others(subject)),
+        select(NamespaceRow.namespace).where(same, subject.selects(NamespaceRow)).exists(),
+        ~select(NamespaceRow.namespace).where(same, _is_of_others(subject)).exists(),
     )
 
 
