@@ -10,6 +10,7 @@ from typing import Any, cast
 from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database, Session
+from app.adapters.db.subjects import Erasure
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders, open_models, open_readers
 from app.adapters.llm.managed import ManagedEmbedder
@@ -60,6 +61,7 @@ class Registry:
         event_erasers: called with each `sessions.services.changes.Erased`.
         sweeps: in the order in which they run.
         children: remove the rows of an engine; rows that refer to others come first.
+        erasures: erase a scope from tables; rows that refer to others come first.
         holders: decide whether the deletion of an engine needs `force`.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
     """
@@ -69,6 +71,7 @@ class Registry:
     event_erasers: list[EventListener] = field(default_factory=list)
     sweeps: tuple[Sweep, ...] = ()
     children: tuple[RemoveOfEngine, ...] = ()
+    erasures: tuple[Erasure, ...] = ()
     holders: tuple[HoldsAnything, ...] = ()
     waiting_kinds: tuple[str, ...] = ()
 

@@ -108,6 +108,8 @@ class Reason(StrEnum):
     """The summary is not active: another replaced it, or one of its events was erased."""
     OPERATION_RUNNING = "OPERATION_RUNNING"
     """The operation has not ended."""
+    SCOPE_BEING_ERASED = "SCOPE_BEING_ERASED"
+    """The scope, or a part of it, is being erased; it can be written to afterwards."""
     NOTHING_TO_UNDO = "NOTHING_TO_UNDO"
     """The operation left nothing to undo; the message says why."""
     OPERATION_CANCELLED = "OPERATION_CANCELLED"

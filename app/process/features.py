@@ -15,6 +15,7 @@ from app.conversation.costs.feature import FEATURE as COSTS
 from app.conversation.recall.feature import FEATURE as RECALL
 from app.conversation.summaries.feature import FEATURE as SUMMARIES
 from app.memory.bulk.feature import FEATURE as BULK
+from app.memory.erasures.feature import FEATURE as ERASURES
 from app.memory.generation.feature import FEATURE as GENERATION
 from app.memory.ingestion.feature import FEATURE as INGESTION
 from app.memory.memories.feature import FEATURE as MEMORIES
@@ -39,6 +40,7 @@ FEATURES = (
     READERS,
     CONTEXTS,
     SUMMARIES,
+    ERASURES,
     COSTS,
     RECALL,
     REEMBEDDING,
@@ -76,6 +78,7 @@ def check(features: Sequence[Feature]) -> None:
         ("job", ((feature, feature.jobs) for feature in features)),
         ("tick", ((feature, [tick.name for tick in feature.ticks]) for feature in features)),
         ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
+        ("erasure of", ((feature, _erased(feature)) for feature in features)),
         ("gauge", ((feature, feature.gauges) for feature in features)),
         ("response reader", ((feature, feature.response_readers) for feature in features)),
         ("method", ((feature, _methods(feature)) for feature in features)),
@@ -90,6 +93,10 @@ def check(features: Sequence[Feature]) -> None:
 def _methods(feature: Feature) -> set[str]:
     # A method may have several paths.
     return {route.method for router in feature.routers for route in router.admitted}
+
+
+def _erased(feature: Feature) -> list[str]:
+    return [table for erasure in feature.erasures for table in erasure.tables]
 
 
 def _check_unique(kind: str, registered: Iterable[tuple[Feature, Iterable[str]]]) -> None:
@@ -128,6 +135,7 @@ def register(resources: Resources) -> Resources:
     registry.children = tuple(
         feature.children for feature in FEATURES if feature.children is not None
     )
+    registry.erasures = tuple(one for feature in FEATURES for one in feature.erasures)
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:

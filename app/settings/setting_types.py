@@ -11,6 +11,7 @@ from pydantic_settings import NoDecode
 DEFAULT_PORT = 8_000
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _LEAST_KEY_CHARS = 16
+_LEAST_PSEUDONYM_KEY_CHARS = 32
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
@@ -36,6 +37,17 @@ def _long_enough(key: SecretStr) -> SecretStr:
             "must have at least {least} characters; got {length}. `openssl rand -hex 24` makes a"
             " good one; without the setting the first start makes one.",
             {"least": _LEAST_KEY_CHARS, "length": len(key)},
+        )
+    return key
+
+
+def _unguessable(key: SecretStr) -> SecretStr:
+    if 0 < len(key) < _LEAST_PSEUDONYM_KEY_CHARS:
+        raise PydanticCustomError(
+            "key",
+            "must have at least {least} characters; got {length}. `openssl rand -hex 32` makes a"
+            " good one; without the setting the database has one of its own.",
+            {"least": _LEAST_PSEUDONYM_KEY_CHARS, "length": len(key)},
         )
     return key
 
@@ -72,5 +84,7 @@ LogLevel = Annotated[str, AfterValidator(_level)]
 """A level of `logging`, in any case."""
 AdminKey = Annotated[SecretStr, AfterValidator(_long_enough)]
 """A key that is long enough not to be guessed."""
+PseudonymKey = Annotated[SecretStr, AfterValidator(_unguessable)]
+"""A key whose pseudonyms cannot be traced by trying keys."""
 Port = Annotated[int, BeforeValidator(_own_port), Field(ge=0, le=65_535)]
 """A port; a value that Kubernetes sets for a service of this name is ignored."""

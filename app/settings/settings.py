@@ -22,7 +22,7 @@ from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
-from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port
+from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
 from app.settings.task_settings import ReaderModel, TaskSettings
 from app.settings.token_settings import TokenSettings
 
@@ -80,6 +80,11 @@ class Settings(
         " absent: the first start makes one and prints it.",
     )
 
+    pseudonym_key: PseudonymKey | None = Field(
+        None,
+        description="Secret of at least 32 characters that makes the pseudonyms of erased scopes;"
+        " absent: the database has one of its own.",
+    )
     audit_reads: bool = Field(
         False, description="Whether the audit log has reads, too, not changes and refusals only."
     )

@@ -6,6 +6,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.adapters.db.subjects import Erasure
 from app.adapters.resources import HoldsAnything, RemoveOfEngine, Resources, ResponseReader, Sweep
 from app.settings.settings import Settings
 from app.web.routing import Router
@@ -40,6 +41,7 @@ class Feature:
         ticks: what every worker does from time to time.
         sweeps: what the tick of the sweeps runs.
         children: removes what an engine holds of this feature.
+        erasures: erase a scope from the tables of this feature.
         holds: whether an engine holds anything that its deletion needs `force` for.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
         response_readers: by the kind of the operations whose answers they complete.
@@ -53,6 +55,7 @@ class Feature:
     ticks: Sequence[Tick] = ()
     sweeps: Sequence[Sweep] = ()
     children: RemoveOfEngine | None = None
+    erasures: Sequence[Erasure] = ()
     holds: HoldsAnything | None = None
     waiting_kinds: Sequence[str] = ()
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(

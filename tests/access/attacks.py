@@ -283,6 +283,9 @@ _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
         {"scope": scope} for scope in _scopes(own, victim.names.user)
     ),
     "purge": _purged,
+    "eraseScope": lambda own, victim: (
+        {"scope": scope, "validateOnly": True} for scope in _scopes(own, victim.names.user)
+    ),
     "generate": _generated,
     "ingestEvents": _ingested,
     "rollback": _rolled_back,

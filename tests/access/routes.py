@@ -157,6 +157,10 @@ def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
 
+def _erased(names: Names) -> Json:
+    return {**_scope(names), "validateOnly": True}
+
+
 def _made(_: Names) -> Json:
     return {"displayName": "k", "roles": ["viewer"]}
 
@@ -393,6 +397,15 @@ _ADMIN = [
         Told.NOTHING,
         make=with_memory,
         body=_purged,
+    ),
+    Route(
+        "POST",
+        ENGINE + ":eraseScope",
+        ("memories.purge",),
+        "admin",
+        Told.GONE,
+        make=with_memory,
+        body=_erased,
     ),
     # Erasing for good is a purge of one.
     Route(

@@ -58,6 +58,7 @@ UNSCOPED = {
     "audit_events": "of an engine, shown to who reaches all of it",
     "engine_totals": "of an engine",
     "engines": "not below itself",
+    "erasures": "of an engine: pseudonyms, and scopes that only the worker reads",
     "model_usage": "of an engine, shown to who reaches all of it",
     "request_ids": "of a key, and found by nobody else",
     "tool_policies": "of an engine: what holds for its tools, whoever uses them",

@@ -50,7 +50,9 @@ def test_a_path_is_served_by_its_own_route() -> None:
             assert first is route, path
 
 
-@pytest.mark.parametrize("what", ["name", "jobs", "ticks", "sweeps", "routers", "gauges"])
+@pytest.mark.parametrize(
+    "what", ["name", "jobs", "ticks", "sweeps", "routers", "gauges", "erasures"]
+)
 def test_what_two_features_register_is_refused(what: str) -> None:
     first = next(feature for feature in FEATURES if getattr(feature, what))
     second = replace(Feature("other"), **{what: getattr(first, what)})

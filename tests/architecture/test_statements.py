@@ -25,6 +25,7 @@ ALLOWED = {
     "app.platform.engines.store.repository.list_deleted": "a sweep",
     "app.platform.engines.store.repository.list_with_stale_vectors": "a sweep",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
+    "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
     "app.memory.ingestion.store.repository.list_stranded": "a sweep",
     "app.memory.ingestion.store.repository.oldest_pending": "the metrics of the streams",
     "app.memory.ingestion.store.erasure.remove_old_events": "a sweep",

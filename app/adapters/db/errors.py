@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
+    FailedPrecondition,
     Internal,
     InvalidArgument,
     Reason,
@@ -43,6 +44,8 @@ _PROTOCOL = "08P01"
 _TOO_SLOW = "57014"
 _BAD_REGEX = "2201B"
 _NOT_SUPPORTED = "0A000"
+_BEING_ERASED = "OMB01"
+"""The state of our own trigger; see the migration `erasures`."""
 # An unforeseen unique violation means that two processes made the same id at once.
 _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
@@ -199,10 +202,16 @@ def _too_slow() -> ServiceError:
     return DeadlineExceeded(message, Reason.DATABASE_UNAVAILABLE, metadata={"sqlstate": _TOO_SLOW})
 
 
+def _being_erased() -> ServiceError:
+    message = "The scope is being erased; write to it again when that has ended."
+    return FailedPrecondition(message, Reason.SCOPE_BEING_ERASED)
+
+
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
     **dict.fromkeys(_CONFLICTS, _conflict),
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
+    _BEING_ERASED: _being_erased,
 }
 
 

@@ -5,6 +5,7 @@ from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
+from app.artifacts.tasks.store.scope_erasure import ERASURES
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -16,5 +17,6 @@ FEATURE = Feature(
         Sweep("namespaces", jobs.remove_expired_namespaces),
     ),
     children=erasure.remove_of_engine,
+    erasures=ERASURES,
     holds=repository.exists_any,
 )

@@ -18,6 +18,7 @@ FEATURE = Feature(
         Sweep("streams", jobs.forget_old_streams),
     ),
     children=erasure.remove_of_engine,
+    erasures=erasure.ERASURES,
     holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
     waiting_kinds=(INGEST,),
     gauges={"ingestion": metrics.refresh},

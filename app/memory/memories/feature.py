@@ -5,12 +5,14 @@ from app.adapters.resources import Sweep
 from app.memory.memories.routes import router
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, MemoryService
 from app.memory.memories.store import ledger, repository
+from app.memory.memories.store.scope_erasure import ERASURES
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "memories",
     routers=(router,),
     sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
+    erasures=ERASURES,
     holds=repository.exists_any,
     response_readers=dict.fromkeys(
         ANSWERED_WITH_MEMORY, lambda resources: MemoryService.of(resources).read_response

@@ -11,5 +11,6 @@ FEATURE = Feature(
     "operations",
     routers=(router,),
     sweeps=(Sweep("operations", batched(erasure.remove_old)),),
+    erasures=erasure.ERASURES,
     gauges={"operations": metrics.refresh},
 )

@@ -12,6 +12,7 @@ FEATURE = Feature(
     routers=(router,),
     sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
     children=erasure.remove_of_engine,
+    erasures=erasure.ERASURES,
     holds=repository.exists_any,
     response_readers={CREATE: lambda resources: SessionService.of(resources).read_response},
 )

@@ -163,6 +163,11 @@ async def _purge_memories(client: httpx.AsyncClient, _: Runner) -> httpx.Respons
     return await client.post("/memories:purge", json={"filter": "fact:tea", "force": True})
 
 
+@_asks("eraseScope")
+async def _erase_scope(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    return await client.post(f"{ENGINE_URL}:eraseScope", json={"scope": {"user_id": "7"}})
+
+
 @_asks("createSession")
 async def _create_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     return await client.post("/sessions", json={"userId": "42"})

@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import and_, func, select, update
 
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import RowsOf
 from app.conversation.summaries.store.repository import (
     IS_ACTIVE,
     StoredSummaryState,
@@ -21,6 +22,8 @@ from app.kernel.names import SessionName
 from app.platform.sessions.store.tables import SessionEventRow
 
 _R = SessionSummaryRow
+ERASURES = (RowsOf(_R).erasure(),)
+"""The rows that belong to a scope."""
 
 
 async def mark_stale(

@@ -12,6 +12,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Fields
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import RowsOf
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
@@ -24,6 +25,8 @@ _EVENT_KEY = (
     StreamEventRow.stream_id,
     StreamEventRow.seq,
 )
+ERASURES = (RowsOf(StreamEventRow).erasure(), RowsOf(StreamRow).erasure())
+"""The rows that belong to a scope."""
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
 }

@@ -296,16 +296,19 @@ async def _delete(
     ]
 
 
-async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> ErasedCounts:
+async def erase(
+    session: Session, engine_id: int, memory_ids: Sequence[str], *, with_scope: bool = False
+) -> ErasedCounts:
     """Remove memories and every row derived from them now and for good, at a user's request.
 
     Quotes from the conversations that made them are removed from the revisions of other memories
-    and from the engine's operations. The caller holds the memories and the engine (`Lock.UPDATE`),
-    so that two erasures do not wait for each other's revisions.
+    and from the engine's operations; `with_scope`, those of the scope go as a whole. The caller
+    holds the memories and the engine (`Lock.UPDATE`), so that two erasures do not wait for each
+    other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
-    await stored.withdraw_texts(session, engine_id)
+    await stored.withdraw_texts(session, engine_id, memory_ids if with_scope else None)
     return erased
 
 

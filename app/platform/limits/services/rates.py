@@ -6,9 +6,10 @@ a block of units at a time, and requests draw from the block, which costs no sta
 
 import asyncio
 import hashlib
+from collections.abc import Collection
 from functools import lru_cache, partial
 
-from app.adapters.db.session import Database
+from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import Unavailable
 from app.platform.limits.logic.blocks import Block, BucketPace
@@ -110,6 +111,12 @@ class Rates:
             if self._keys is not None and block is not None:
                 block.give_back(cost, self._keys.pace)
             raise
+
+
+async def forget_keys(session: Session, key_ids: Collection[str]) -> int:
+    """Remove the buckets of keys that have ended, in the caller's transaction; return the count."""
+    subjects = [f"{Bound.KEY}:{_subject_name(key_id)}" for key_id in key_ids]
+    return await claims.remove(session, subjects)
 
 
 def _empty_block(_: str | int) -> Block:

@@ -4,6 +4,7 @@ As for other leases, time is that of the database, the only clock shared by proc
 machines. All functions take part in the caller's transaction.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from sqlalchemy import bindparam, delete, func, select, text
@@ -59,6 +60,17 @@ async def take(
     }
     granted, left = (await session.execute(_TAKE, values)).one()
     return granted, left
+
+
+async def remove(session: Session, subjects: Collection[str]) -> int:
+    """Remove buckets; return the number removed."""
+    removed = await session.execute(
+        delete(RateBucketRow)
+        .where(RateBucketRow.subject.in_(subjects))
+        .returning(RateBucketRow.subject)
+        .execution_options(synchronize_session=False)
+    )
+    return len(removed.all())
 
 
 async def remove_full(session: Session, limit: int) -> int:

@@ -12,6 +12,9 @@ INGEST: Final = "ingestion.ingest"
 SUMMARIZE: Final = "sessions.summarize"
 """Makes the due summaries of a session and policy; each policy has at most one."""
 
+ERASE_SCOPE: Final = "engines.eraseScope"
+"""Erases everything of a scope; itself it is no part of that."""
+
 
 class OperationState(StrEnum):
     """The states of an operation; only the first two are not final."""

@@ -26,7 +26,7 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
-from app.platform.operations.store import leases, repository
+from app.platform.operations.store import leases, queue, repository
 from app.platform.operations.store.leases import Claim
 from app.platform.operations.store.repository import Owned
 from app.settings.settings import Settings
@@ -98,6 +98,17 @@ class Job:
         if await leases.is_cancelled(session, self.claim.owned):
             raise repository.cancelled()
         raise LeaseLost
+
+    async def advance(self, session: Session) -> None:
+        """Note, in the transaction of a lasting part of the work, that it advances.
+
+        A process that is killed later then costs no attempt.
+
+        Raises:
+            LeaseLost: this worker no longer owns the operation.
+        """
+        if not await queue.restart_attempts(session, self.claim.owned):
+            raise LeaseLost
 
     async def note(self, session: Session, details: dict[str, Any]) -> None:
         """Add to the metadata of the running operation; no effect if its lease was lost."""

@@ -3,20 +3,37 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, literal_column, select, true, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    delete,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB, array
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import RowsOf, Subject
+from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
 _PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "refusedDecisions")
 """The lists of a preview that hold texts."""
+_IS_OTHER = OperationRow.kind != ERASE_SCOPE
+ERASURES = (RowsOf(OperationRow, _IS_OTHER).named("operations", OperationRow.operation_id),)
+"""Operations on a scope alone; the one that erases it stays."""
 
 
 async def withdraw_texts(
@@ -82,3 +99,105 @@ async def remove_old(session: Session, limit: int) -> int:
         )
         removed += len(result.all())
     return removed
+
+
+# With a scope
+
+
+async def stop_running(session: Session, subject: Subject) -> None:
+    """Ask the running operations on a scope to stop."""
+    running = and_(subject.selects(OperationRow), OperationRow.state == OperationState.RUNNING)
+    await session.execute(
+        update(OperationRow)
+        .where(running, _IS_OTHER)
+        .values(cancel_requested=True)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def list_shared(
+    session: Session, subject: Subject, limit: int, after: str, *, for_update: bool
+) -> Sequence[OperationRow]:
+    """Return the next operations that may concern a scope among others."""
+    scopes = OperationRow.scopes
+    concerned = and_(*(scopes.contains({key: [value]}) for key, value in subject.scope.items()))
+    statement = (
+        select(OperationRow)
+        .where(
+            OperationRow.engine_id == subject.engine_id,
+            OperationRow.operation_id > after,
+            or_(scopes.is_(None), concerned),
+            ~func.coalesce(subject.selects(OperationRow), false()),
+            _IS_OTHER,
+        )
+        .order_by(OperationRow.operation_id)
+        .limit(limit)
+    )
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalars().all()
+
+
+async def rewrite(session: Session, row: OperationRow, values: dict[str, Any]) -> None:
+    """Replace columns of an operation that the caller has locked."""
+    await session.execute(
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+        )
+        .values(values)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def forget_scope(session: Session, subject: Subject) -> None:
+    """Remove a scope from the operations that erased it; bound keys no longer see them."""
+    await session.execute(
+        update(OperationRow)
+        .where(subject.selects(OperationRow), ~_IS_OTHER)
+        .values(scopes=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def rename_callers(
+    session: Session, engine_id: int, callers: Collection[str], alias: str
+) -> int:
+    """Put an alias in place of callers; return the number of operations."""
+    renamed = await session.execute(
+        update(OperationRow)
+        .where(OperationRow.engine_id == engine_id, OperationRow.caller.in_(callers))
+        .values(caller=alias)
+        .returning(OperationRow.operation_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(renamed.all())
+
+
+_REQUEST = (RequestIdRow.caller, RequestIdRow.request_id)
+
+
+async def list_requests(
+    session: Session, engine_id: int, limit: int, after: tuple[str, str]
+) -> Sequence[RequestIdRow]:
+    """Return the next records of requests on an engine."""
+    statement = (
+        select(RequestIdRow)
+        .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST) > after)
+        .order_by(*_REQUEST)
+        .limit(limit)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def remove_requests(
+    session: Session, engine_id: int, keys: Collection[tuple[str, str]]
+) -> int:
+    """Remove records of requests; return the count."""
+    removed = await session.execute(
+        delete(RequestIdRow)
+        .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST).in_(keys))
+        .returning(RequestIdRow.request_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(removed.all())

@@ -7,6 +7,7 @@ from sqlalchemy.sql.dml import ReturningDelete
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import RowsOf
 from app.kernel.names import SessionName
 from app.platform.sessions.store.tables import (
     AppStateRow,
@@ -14,6 +15,13 @@ from app.platform.sessions.store.tables import (
     SessionRow,
     UserStateRow,
 )
+
+ERASURES = (
+    RowsOf(SessionEventRow).named("events", SessionEventRow.event_id),
+    RowsOf(SessionRow).named("sessions", SessionRow.session_id),
+    RowsOf(UserStateRow).erasure(),
+)
+"""The rows that belong to a scope; the state of an application belongs to none."""
 
 
 async def erase_event(

@@ -1,0 +1,166 @@
+"""The rows of one scope in every table: what an erasure counts, names and removes.
+
+A row belongs to a scope by the binding that its table declares (`conditioned_by`), which also
+confines callers. All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    SQLColumnExpression,
+    and_,
+    delete,
+    false,
+    func,
+    select,
+    true,
+    tuple_,
+)
+
+from app.adapters.db.base import Base
+from app.adapters.db.bindings import Binding, ByKeys, ByParent, ByScope, conditioned_rows, table_of
+from app.adapters.db.session import Session
+
+Counts = Mapping[str, int]
+"""Numbers of rows, by table."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Everything of an engine whose scope contains some pairs.
+
+    Attributes:
+        engine_id: the engine.
+        scope: the pairs.
+        has_sessions: whether sessions, task memory and state of the user belong to it.
+    """
+
+    engine_id: int
+    scope: Mapping[str, str]
+    has_sessions: bool = True
+
+    def selects(self, row: type[Base]) -> ColumnElement[bool]:
+        """Select the rows of a table that belong to it."""
+        binding: Binding = row.conditioned_by  # type: ignore[attr-defined]  # only for such rows
+        if not self.has_sessions and _is_of_user(binding):
+            return false()
+        engine: Any = row.engine_id  # type: ignore[attr-defined]  # all such rows have it
+        conditions = {key: frozenset({value}) for key, value in self.scope.items()}
+        return and_(engine == self.engine_id, binding.clause(row, conditions))
+
+
+def _is_of_user(binding: Binding) -> bool:
+    """Return True if rows belong to a user, not to a scope of any keys."""
+    if isinstance(binding, ByParent):
+        parents = (row for row in conditioned_rows() if table_of(row).name == binding.table)
+        return _is_of_user(next(parents).conditioned_by)  # type: ignore[attr-defined]  # as above
+    return isinstance(binding, ByKeys)
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """The erasure of a subject from some tables.
+
+    Attributes:
+        tables: the names of the tables.
+        count: counts the subject's rows, by table.
+        remove: removes up to a number of rows; returns the removed, by table. Empty: none is left.
+        collection: the collection of the API whose resources the rows are, if any.
+        find_ids: returns those of some ids in the collection that belong to the subject.
+    """
+
+    tables: tuple[str, ...]
+    count: Callable[[Session, Subject], Awaitable[Counts]]
+    remove: Callable[[Session, Subject, int], Awaitable[Counts]]
+    collection: str | None = None
+    find_ids: Callable[[Session, Subject, Collection[str]], Awaitable[Collection[str]]] | None = (
+        None
+    )
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """The rows of one table.
+
+    Attributes:
+        row: the mapped class.
+        only: a further condition on the rows.
+        most: the most rows removed at a time; None: as many as asked for.
+    """
+
+    row: type[Base]
+    only: ColumnElement[bool] = field(default_factory=true)
+    most: int | None = None
+
+    async def count(self, session: Session, subject: Subject) -> Counts:
+        """Count the subject's rows."""
+        statement = select(func.count()).select_from(self.row).where(self._are_of(subject))
+        return {self.table: (await session.execute(statement)).scalar_one()}
+
+    async def remove(self, session: Session, subject: Subject, limit: int) -> Counts:
+        """Remove up to `limit` of the subject's rows."""
+        most = min(limit, self.most or limit)
+        some = select(*self._key).where(self._are_of(subject)).limit(most).cte("some")
+        engine: Any = self.row.engine_id  # type: ignore[attr-defined]  # as in Subject
+        removed = await session.execute(
+            delete(self.row)
+            .where(engine == subject.engine_id, tuple_(*self._key).in_(select(some)))
+            .returning(*self._key)
+            .execution_options(synchronize_session=False)
+        )
+        count = len(removed.all())
+        return {self.table: count} if count else {}
+
+    def erasure(self) -> Erasure:
+        """Return the erasure of these rows."""
+        return Erasure((self.table,), self.count, self.remove)
+
+    def named(self, collection: str, name: SQLColumnExpression[str]) -> Erasure:
+        """Return the erasure of rows that are resources of a collection of the API."""
+
+        async def find_ids(
+            session: Session, subject: Subject, ids: Collection[str]
+        ) -> Collection[str]:
+            statement = select(name).where(self._are_of(subject), name.in_(ids))
+            return set((await session.execute(statement)).scalars())
+
+        return Erasure((self.table,), self.count, self.remove, collection, find_ids)
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return table_of(self.row).name
+
+    @property
+    def _key(self) -> list[Any]:
+        return [getattr(self.row, column.name) for column in table_of(self.row).primary_key]
+
+    def _are_of(self, subject: Subject) -> ColumnElement[bool]:
+        return and_(subject.selects(self.row), self.only)
+
+
+async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
+    """Return the scopes of an engine's rows, some of them repeatedly."""
+    found: list[dict[str, str]] = []
+    for row in conditioned_rows():
+        binding: Any = row.conditioned_by  # type: ignore[attr-defined]  # as in Subject
+        engine: Any = row.engine_id  # type: ignore[attr-defined]  # as in Subject
+        if isinstance(binding, ByScope):
+            columns = [getattr(row, binding.column)]
+        elif isinstance(binding, ByKeys):
+            columns = [getattr(row, name) for name in binding.columns.values()]
+        else:
+            continue
+        statement = select(*columns).where(engine == engine_id).distinct()
+        found += [_scope_of(binding, values) for values in await session.execute(statement)]
+    return found
+
+
+def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str]:
+    if isinstance(binding, ByScope):
+        return dict(values[0])
+    named = zip(binding.columns, values, strict=True)
+    return {key: value for key, value in named if value is not None}

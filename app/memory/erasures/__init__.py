@@ -1,0 +1,1 @@
+"""Erasure of a scope: everything of a person, with a certificate."""

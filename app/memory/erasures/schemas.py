@@ -1,0 +1,49 @@
+"""The wire form of `:eraseScope`; the method is this service's own."""
+
+from pydantic import ConfigDict, Field
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Timestamp
+from app.memory.memories.schemas.memories import Scope
+
+RESIDUE = (
+    "dead rows until vacuum",
+    "write-ahead log",
+    "backups made before endTime",
+    "logs of the embedding and text models' providers",
+)
+"""Where what was erased may still be."""
+
+
+class EraseScopeRequest(WireModel):
+    """The scope to erase: everything whose scope contains its pairs."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
+
+    scope: Scope
+    validate_only: bool | None = Field(None, description="Count, and change nothing.")
+    include_sessions: bool | None = Field(
+        None,
+        description="Whether sessions, task memory and state of the user `user_id` are erased, too;"
+        " absent: they are.",
+    )
+
+
+class EraseScopeResponse(WireModel):
+    """The certificate of an erasure; it holds no scope, id or text of what was erased."""
+
+    certificate_id: str | None = Field(None, description="Absent if nothing was to be changed.")
+    subject: str | None = Field(
+        None, description="Pseudonym of the scope; who has the key can test a guess."
+    )
+    engine: str
+    start_time: Timestamp
+    end_time: Timestamp
+    release: str
+    counts: dict[str, int] = Field(description="Removed rows, by table.")
+    pseudonymised: dict[str, int] = Field(
+        description="Rows that stay without the person, by table."
+    )
+    verified: bool = Field(description="Whether a last count of all tables found nothing.")
+    not_covered: list[str] = Field(description="What the request leaves out.")
+    residue: list[str] = Field(description="Where what was erased may still be.")

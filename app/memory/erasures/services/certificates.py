@@ -1,0 +1,68 @@
+"""The certificate of an erasure, and its line in the list kept outside the database."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.erasures.logic.pseudonyms import Pseudonyms
+from app.memory.erasures.schemas import RESIDUE, EraseScopeResponse
+from app.memory.erasures.store import repository
+from app.memory.erasures.store.tables import ErasureRow
+from app.platform.operations.logic.states import type_url
+from app.settings.settings import Settings
+
+LIST = "erasures.ndjson"
+"""The file in the data folder with a line for each erasure."""
+_USER = "user_id"
+
+
+async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
+    """Return the pseudonyms by the key of the settings, else by that of the database."""
+    if settings.pseudonym_key:
+        return Pseudonyms(settings.pseudonym_key.get_secret_value().encode())
+    return Pseudonyms(await repository.pseudonym_key(session))
+
+
+def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response of an erasure."""
+    release = version("open-memory-bank")
+    response = EraseScopeResponse(release=release, residue=list(RESIDUE), **values)
+    return {"@type": type_url("EraseScopeResponse"), **response.wire()}
+
+
+def not_covered(scope: Mapping[str, str], *, has_sessions: bool) -> list[str]:
+    """Return what an erasure leaves out: sessions are of a user alone."""
+    is_whole = has_sessions and (_USER not in scope or len(scope) == 1)
+    return [] if is_whole or _USER not in scope else ["sessions"]
+
+
+def line_of(row: ErasureRow) -> str:
+    """Return the line of an erasure in the list."""
+    line = {
+        "certificateId": row.certificate_id,
+        "engine": row.engine_name,
+        "subject": row.subject,
+        "keyId": row.pseudonym_key_id,
+        "includeSessions": row.has_sessions,
+        "time": format_timestamp(row.start_time),
+    }
+    return json.dumps(line) + "\n"
+
+
+async def append(settings: Settings, row: ErasureRow) -> None:
+    """Append an erasure to the list, if this service has a data folder; repeated lines are one."""
+    if settings.database_url is None:
+        await asyncio.to_thread(_append, settings.data_dir / LIST, line_of(row))
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())

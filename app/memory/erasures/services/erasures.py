@@ -1,0 +1,210 @@
+"""Start of an erasure: its record, which ends writes to the scope, and its operation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.adapters.db.conditions import check_scope
+from app.adapters.db.session import Session, note
+from app.adapters.db.subjects import Subject
+from app.adapters.resources import Resources
+from app.kernel.errors import NotFound
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.ids import new_id
+from app.kernel.limits import exhausted
+from app.kernel.names import EngineName, OperationName
+from app.memory.erasures.logic.pseudonyms import alias_of
+from app.memory.erasures.schemas import EraseScopeRequest
+from app.memory.erasures.services.certificates import certificate, not_covered, pseudonyms_of
+from app.memory.erasures.services.traces import MOST_AT_ONCE, Traces
+from app.memory.erasures.store import repository
+from app.memory.erasures.store.tables import ErasureRow
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
+from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
+from app.platform.operations.schemas import Operation
+from app.platform.operations.store import erasure as stored
+from app.platform.operations.store import idempotency
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+
+MOST_RUNNING = 10
+"""Limit for unfinished erasures of an engine."""
+_USER = "user_id"
+
+
+def traces_of(resources: Resources, subject: Subject, pseudonym: str) -> Traces:
+    """Return the traces of a scope; a token's subject is its user where the settings say so."""
+    tokens: set[str] = set()
+    if len(subject.scope) == 1:
+        ((key, value),) = subject.scope.items()
+        claims = resources.settings.jwt_condition_claims
+        if claims.get(key, "sub" if key == _USER else None) == "sub":
+            tokens.add(f"jwt:{value}")
+    return Traces(resources.registry.erasures, subject, alias_of(pseudonym), tokens)
+
+
+@dataclass(frozen=True)
+class ErasureService:
+    """Queues erasures, and counts what they would erase."""
+
+    resources: Resources
+
+    @classmethod
+    def of(cls, resources: Resources) -> "ErasureService":
+        """Build the service from the process's resources."""
+        return cls(resources)
+
+    async def start(
+        self, name: EngineName, request: EraseScopeRequest, once: IdempotencyKey | None
+    ) -> Operation:
+        """Queue the erasure of a scope, or count what it would erase.
+
+        Raises:
+            NotFound: the engine does not exist, or the caller does not reach the whole scope.
+            ResourceExhausted: too many erasures of the engine run.
+        """
+        has_sessions = request.include_sessions is not False
+        subject = Subject(name.engine, request.scope, has_sessions)
+        if request.validate_only:
+            return await self._counted(name, subject)
+        async with self.resources.db.transaction() as session:
+            return Operation.from_row(await self._queued(session, name, subject, once))
+
+    async def _queued(
+        self, session: Session, name: EngineName, subject: Subject, once: IdempotencyKey | None
+    ) -> OperationRow:
+        # Nobody writes below the engine meanwhile: whoever does so later sees the erasure.
+        engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
+        check_scope(session, subject.scope)
+        new = self._operation(engine, subject)
+        running = await repository.list_running(session, engine.engine)
+        same = next((row for row in running if _is_of(row, subject)), None)
+        if same is not None:
+            found = await self._find(session, engine, same)
+            if found is not None and not OperationState(found.state).is_final:
+                note(session, operation=found.name)
+                return found
+        if (known := await idempotency.replay_operation(session, new, once)) is not None:
+            return known
+        if same is None and len(running) >= MOST_RUNNING:
+            raise exhausted(
+                f"{engine} has reached its limit of runningErasures: {MOST_RUNNING}.",
+                "runningErasures",
+                limit=MOST_RUNNING,
+            )
+        row = await operations.insert(session, new)
+        if same is not None:
+            await repository.resume(session, same, row.operation_id)
+            return row
+        await self.insert(session, engine, subject, row.operation_id)
+        await stored.stop_running(session, subject)
+        return row
+
+    async def insert(
+        self,
+        session: Session,
+        engine: EngineName,
+        subject: Subject,
+        operation_id: str,
+        certificate_id: str | None = None,
+    ) -> None:
+        """Insert the record of an erasure, which ends writes to its scope."""
+        now = self.resources.clock.now()
+        pseudonyms = await pseudonyms_of(session, self.resources.settings)
+        values = {
+            "engine_id": engine.engine,
+            "certificate_id": certificate_id or f"er_{new_id(now)}",
+            "engine_name": str(engine),
+            "subject": pseudonyms.of(subject.scope),
+            "pseudonym_key_id": pseudonyms.key_id,
+            "has_sessions": subject.has_sessions,
+            "scope": dict(subject.scope),
+            "operation_id": operation_id,
+            "counts": {},
+            "pseudonymised": {},
+            "start_time": now,
+        }
+        await repository.add(session, values)
+
+    async def repeat(
+        self, session: Session, name: EngineName, subject: Subject, certificate_id: str
+    ) -> OperationName:
+        """Queue an erasure once more, under the certificate that it had before a restore."""
+        engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
+        row = await operations.insert(session, self._operation(engine, subject))
+        await self.insert(session, engine, subject, row.operation_id, certificate_id)
+        return OperationName(engine, row.operation_id)
+
+    def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
+        now, keep = self.resources.clock.now(), self.resources.settings.operation_retention
+        new = NewOperation.of(engine, ERASE_SCOPE, "EraseScope", now, keep)
+        return new.concerning(subject.scope)
+
+    async def _find(
+        self, session: Session, engine: EngineName, row: ErasureRow
+    ) -> OperationRow | None:
+        """Return the operation of an erasure, if it is still kept."""
+        name = OperationName(engine, row.operation_id)
+        try:
+            return await operations.get(session, name, self.resources.clock.now())
+        except NotFound:
+            return None
+
+    async def _counted(self, name: EngineName, subject: Subject) -> Operation:
+        """Return an operation that is stored nowhere, with the counts of an erasure."""
+        now = self.resources.clock.now()
+        async with self.resources.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name))
+            check_scope(session, subject.scope)
+            # Nothing is renamed, so any alias will do.
+            traces = traces_of(self.resources, subject, "")
+            counts, pseudonymised = await self._all_counts(session, engine, traces)
+        new = self._operation(engine, subject).noting(validateOnly=True)
+        values: dict[str, Any] = {
+            "engine": str(engine),
+            "start_time": now,
+            "end_time": now,
+            "counts": counts,
+            "pseudonymised": pseudonymised,
+            "verified": False,
+            "not_covered": not_covered(subject.scope, has_sessions=subject.has_sessions),
+        }
+        row = OperationRow(**new.columns(OperationState.SUCCEEDED, certificate(values)))
+        return Operation.from_row(row)
+
+    async def _all_counts(
+        self, session: Session, engine: EngineName, traces: Traces
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        limit = min(self.resources.settings.tuning.sweep_batch_rows, MOST_AT_ONCE)
+        counts: dict[str, int] = {}
+        for erasure in traces.erasures:
+            counts |= await erasure.count(session, traces.subject)
+        callers = await traces.callers(session, engine)
+        requests, events, shared = 0, 0, 0
+        request: tuple[str, str] | None = ("", "")
+        while request is not None:
+            count, request = await traces.remove_requests(
+                session, callers, request, limit, is_dry=True
+            )
+            requests += count
+        event = None
+        while True:
+            count, event = await traces.rename_events(session, callers, event, limit, is_dry=True)
+            events += count
+            if event is None:
+                break
+        operation: str | None = ""
+        while operation is not None:
+            count, operation = await traces.prune_operations(session, operation, limit, is_dry=True)
+            shared += count
+        return {**counts, "request_ids": requests}, {
+            "audit_events": events,
+            "operations": shared,
+            "api_keys": await traces.count_keys(session, engine),
+        }
+
+
+def _is_of(row: ErasureRow, subject: Subject) -> bool:
+    return row.scope == subject.scope and row.has_sessions == subject.has_sessions

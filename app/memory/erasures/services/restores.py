@@ -1,0 +1,150 @@
+"""Repetition of erasures on a database that was restored from a backup made before them."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app.adapters.db.session import Session
+from app.adapters.db.subjects import Subject, list_scopes
+from app.adapters.resources import Resources
+from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
+from app.kernel.names import EngineName, OperationName
+from app.kernel.wire.scalars import Timestamp
+from app.memory.erasures.logic.pseudonyms import Pseudonyms
+from app.memory.erasures.services.certificates import pseudonyms_of
+from app.memory.erasures.services.erasures import ErasureService
+from app.memory.erasures.store import repository
+
+
+class ErasureLine(BaseModel):
+    """A line of the list of erasures."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    certificate_id: str = Field(alias="certificateId")
+    engine: str
+    subject: str
+    key_id: str = Field(alias="keyId")
+    has_sessions: bool = Field(alias="includeSessions")
+    time: Timestamp
+
+
+def read_lines(text: str) -> Sequence[ErasureLine]:
+    """Return the erasures of a list, each once.
+
+    Raises:
+        InvalidArgument: a line is none of this list; the error has its number.
+    """
+    found: dict[str, ErasureLine] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            read = ErasureLine.model_validate_json(line)
+            EngineName.parse(read.engine)
+        except (ValidationError, InvalidArgument, NotFound):
+            message = "must be a line that `memory-bank erasures export` has written."
+            raise InvalidArgument.of_field(f"line {number}", message) from None
+        found[read.certificate_id] = read
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class RestoreService:
+    """Finds what a restored backup has brought back."""
+
+    resources: Resources
+
+    async def queue(self, lines: Sequence[ErasureLine]) -> list[OperationName]:
+        """Queue the erasures of a list that this database does not know.
+
+        Raises:
+            FailedPrecondition: pseudonyms of the list were made with another key.
+        """
+        async with self.resources.db.transaction() as session:
+            pseudonyms = await pseudonyms_of(session, self.resources.settings)
+            known = {row.certificate_id for row in await repository.list_all(session)}
+        new = [line for line in lines if line.certificate_id not in known]
+        for line in new:
+            if line.key_id != pseudonyms.key_id:
+                raise FailedPrecondition(
+                    f"The pseudonym of {line.certificate_id} was made with the key {line.key_id},"
+                    f" and this database has {pseudonyms.key_id}; set MEMORY_BANK_PSEUDONYM_KEY to"
+                    " the key of then.",
+                    Reason.FIELD_INVALID,
+                )
+        queued: list[OperationName] = []
+        for name in sorted({line.engine for line in new}):
+            of_engine = [line for line in new if line.engine == name]
+            queued += await self._of_engine(EngineName.parse(name), of_engine, pseudonyms)
+        return queued
+
+    async def _of_engine(
+        self, engine: EngineName, lines: Sequence[ErasureLine], pseudonyms: Pseudonyms
+    ) -> list[OperationName]:
+        async with self.resources.db.snapshot() as session:
+            scopes = await list_scopes(session, engine.engine)
+        wanted = {line.subject for line in lines}
+        found = _matching(scopes, wanted, pseudonyms)
+        queued = []
+        for line in lines:
+            async with self.resources.db.transaction() as session:
+                queued += await self._again(session, engine, line, found.get(line.subject))
+        return queued
+
+    async def _again(
+        self,
+        session: Session,
+        engine: EngineName,
+        line: ErasureLine,
+        scope: Mapping[str, str] | None,
+    ) -> list[OperationName]:
+        """Queue one erasure under its certificate; with nothing to erase, only record it."""
+        service = ErasureService(self.resources)
+        if scope is None:
+            await repository.add(session, _ended(engine, line))
+            return []
+        subject = Subject(engine.engine, scope, line.has_sessions)
+        return [await service.repeat(session, engine, subject, line.certificate_id)]
+
+
+def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:
+    return {
+        "engine_id": engine.engine,
+        "certificate_id": line.certificate_id,
+        "engine_name": line.engine,
+        "subject": line.subject,
+        "pseudonym_key_id": line.key_id,
+        "has_sessions": line.has_sessions,
+        "operation_id": "",
+        "counts": {},
+        "pseudonymised": {},
+        "start_time": line.time,
+        "end_time": line.time,
+    }
+
+
+def _matching(
+    scopes: Sequence[Mapping[str, str]], wanted: Collection[str], pseudonyms: Pseudonyms
+) -> dict[str, Mapping[str, str]]:
+    """Return the wanted subjects that a scope contains, each with its pairs."""
+    tried: set[frozenset[tuple[str, str]]] = set()
+    found: dict[str, Mapping[str, str]] = {}
+    for scope in scopes:
+        for pairs in _subsets(scope):
+            if pairs not in tried:
+                tried.add(pairs)
+                part = dict(pairs)
+                if (subject := pseudonyms.of(part)) in wanted:
+                    found[subject] = part
+    return found
+
+
+def _subsets(scope: Mapping[str, str]) -> Iterator[frozenset[tuple[str, str]]]:
+    """Yield the non-empty subsets of a scope's pairs; there are 31 at most."""
+    pairs = sorted(scope.items())
+    for size in range(1, len(pairs) + 1):
+        yield from map(frozenset, combinations(pairs, size))

@@ -1,0 +1,206 @@
+"""Traces of a scope in rows of others: names, records of requests, callers and keys.
+
+Each function looks at one batch in the caller's transaction, and changes it unless told not to.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.adapters.db.subjects import Erasure, Subject
+from app.kernel.errors import Reason
+from app.kernel.names import EngineName
+from app.memory.erasures.logic.names import Erased, mentioned, texts_in, without
+from app.platform.access.store import erasure as keys
+from app.platform.access.store.tables import ApiKeyRow
+from app.platform.audit.store import erasure as events
+from app.platform.audit.store.tables import AuditEventRow
+from app.platform.limits.services.rates import forget_keys
+from app.platform.operations.store import erasure as operations
+from app.platform.operations.store.tables import OperationRow, RequestIdRow
+
+MOST_AT_ONCE = 100
+"""Limit for rows that are read and judged here at once: judging more would hold up requests."""
+_PRUNED = ("request", "response", "details")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The traces of one scope.
+
+    Attributes:
+        erasures: find the resources of the scope.
+        subject: the scope.
+        alias: takes the place of names and callers.
+        tokens: the callers by tokens that are bound to the scope.
+    """
+
+    erasures: Sequence[Erasure]
+    subject: Subject
+    alias: str
+    tokens: Collection[str]
+
+    async def erased(self, session: Session, texts: Iterable[str]) -> Erased:
+        """Return which of the resources named in texts belong to the scope."""
+        found = mentioned(texts)
+        ids: dict[str, Collection[str]] = {}
+        for erasure in self.erasures:
+            named = found.get(erasure.collection or "")
+            if erasure.collection is not None and erasure.find_ids is not None and named:
+                ids[erasure.collection] = await erasure.find_ids(session, self.subject, named)
+        return Erased(ids, self.subject.scope, self.alias)
+
+    async def callers(self, session: Session, engine: EngineName) -> set[str]:
+        """Return the keys and tokens that are bound to the scope alone."""
+        bound = await self._keys(session, engine)
+        ended = {key.key_id for key, left in bound if left is None}
+        return ended | set(self.tokens)
+
+    async def count_keys(self, session: Session, engine: EngineName) -> int:
+        """Count the keys that are revoked or narrowed."""
+        return len(await self._keys(session, engine))
+
+    async def _keys(
+        self, session: Session, engine: EngineName
+    ) -> list[tuple[ApiKeyRow, dict[str, list[str]] | None]]:
+        """Return the keys whose conditions name the scope, with what they then allow."""
+        scope = self.subject.scope
+        found = [
+            (key, without(key.scope_conditions or {}, scope))
+            for key in await keys.list_bound(session, scope)
+            if _reaches(key, engine)
+        ]
+        return [(key, left) for key, left in found if left != key.scope_conditions]
+
+    async def rename_events(
+        self,
+        session: Session,
+        callers: Collection[str],
+        after: AuditEventRow | None,
+        limit: int,
+        *,
+        is_dry: bool = False,
+    ) -> tuple[int, AuditEventRow | None]:
+        """Rename what a batch of the audit log names; return the count, and where to go on."""
+        rows = await events.list_next(session, self.subject.engine_id, limit, after)
+        texts = (text for row in rows for text in (row.resource, row.operation) if text)
+        erased = await self.erased(session, texts)
+        changed = [(row, new) for row in rows if (new := self._renamed(row, erased, callers))]
+        if not is_dry:
+            await events.rename(session, changed)
+        return len(changed), rows[-1] if len(rows) == limit else None
+
+    async def rename_refusals(self, session: Session, since: datetime) -> int:
+        """Rename what refused writes to scopes under erasure named; return the count.
+
+        Who asked may have named what was already gone, so that nothing tells whose it was.
+        """
+        rows = await events.list_refused(
+            session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
+        )
+        named = mentioned(row.resource for row in rows if row.resource)
+        erased = Erased(named, self.subject.scope, self.alias)
+        changed = [(row, new) for row in rows if (new := self._renamed(row, erased, ()))]
+        await events.rename(session, changed)
+        return len(changed)
+
+    def _renamed(
+        self, row: AuditEventRow, erased: Erased, callers: Collection[str]
+    ) -> dict[str, Any]:
+        new: dict[str, Any] = {}
+        for name in ("resource", "operation"):
+            before = getattr(row, name)
+            if before is not None and (after := erased.renamed(before)) != before:
+                new[name] = after
+        if row.caller in callers:
+            new |= {"caller": self.alias, "address": None, "request_id": None}
+        return new
+
+    async def remove_requests(
+        self,
+        session: Session,
+        callers: Collection[str],
+        after: tuple[str, str],
+        limit: int,
+        *,
+        is_dry: bool = False,
+    ) -> tuple[int, tuple[str, str] | None]:
+        """Remove those of a batch of request ids that tell of the scope, as `rename_events`."""
+        engine_id = self.subject.engine_id
+        rows = await operations.list_requests(session, engine_id, limit, after)
+        erased = await self.erased(session, (text for row in rows for text in _texts(row)))
+        ended = [
+            (row.caller, row.request_id)
+            for row in rows
+            if row.caller.partition("#")[0] in callers
+            or any(erased.renamed(text) != text for text in _texts(row))
+        ]
+        if not is_dry:
+            await operations.remove_requests(session, engine_id, ended)
+        last = (rows[-1].caller, rows[-1].request_id) if len(rows) == limit else None
+        return len(ended), last
+
+    async def prune_operations(
+        self, session: Session, after: str, limit: int, *, is_dry: bool = False
+    ) -> tuple[int, str | None]:
+        """Remove the scope's part from a batch of operations on several, as `rename_events`."""
+        rows = await operations.list_shared(
+            session, self.subject, limit, after, for_update=not is_dry
+        )
+        columns = (*_PRUNED, "error")
+        texts = (text for row in rows for name in columns for text in texts_in(getattr(row, name)))
+        erased = await self.erased(session, texts)
+        changed = [(row, new) for row in rows if (new := self._pruned(row, erased))]
+        if not is_dry:
+            for row, new in changed:
+                await operations.rewrite(session, row, new)
+        return len(changed), rows[-1].operation_id if len(rows) == limit else None
+
+    def _pruned(self, row: OperationRow, erased: Erased) -> dict[str, Any]:
+        new = {name: erased.pruned(getattr(row, name)) for name in _PRUNED}
+        if row.error is not None:
+            message = erased.renamed(str(row.error["message"]))
+            new["error"] = {**row.error, "message": message}
+        scope = self.subject.scope
+        if row.scopes is not None and all(
+            value in row.scopes.get(key, ()) for key, value in scope.items()
+        ):
+            new["scopes"] = without(row.scopes, scope)
+        return {name: value for name, value in new.items() if value != getattr(row, name)}
+
+    async def end_callers(
+        self, session: Session, engine: EngineName, now: datetime
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """End the keys bound to the scope and rename what they did; return removed and changed."""
+        engine_id, callers = engine.engine, await self.callers(session, engine)
+        bound = await self._keys(session, engine)
+        renamed = {
+            "audit_events": await events.rename_callers(session, engine_id, callers, self.alias),
+            "operations": await operations.rename_callers(session, engine_id, callers, self.alias),
+            "api_keys": len(bound),
+        }
+        await keys.rename_creators(session, callers, self.alias)
+        for key, left in bound:
+            if left is None:
+                # An empty list allows nothing; no condition would allow everything.
+                nothing: dict[str, list[str]] = {name: [] for name in key.scope_conditions or {}}
+                await keys.end(session, key, self.alias, nothing, now)
+            else:
+                await keys.narrow(session, key, left)
+        removed = {"rate_buckets": await forget_keys(session, callers)}
+        return removed, renamed
+
+
+def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:
+    in_project = key.projects is None or engine.parent.project in key.projects
+    return in_project and (key.engines is None or str(engine.engine) in map(str, key.engines))
+
+
+def _texts(row: RequestIdRow) -> Iterable[str]:
+    """Return the texts of a record that name resources."""
+    yield from texts_in(row.answer)
+    yield from (f"events/{event[0]}" for event in (row.answer or {}).get("events", ()))
+    if row.operation_id is not None:
+        yield f"operations/{row.operation_id}"

@@ -1,0 +1,188 @@
+"""The work of an erasure: batches, each a transaction that also counts what it removed.
+
+A worker that is killed leaves an erasure that the next one continues with the same counts: every
+step finds what is left. Names in rows of others go first, while the resources that they name can
+still be recognised.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.definitions import DefinitionError, define
+from app.adapters.db.session import Session
+from app.adapters.db.subjects import Subject
+from app.adapters.resources import Resources
+from app.kernel.errors import Aborted, Reason
+from app.kernel.names import EngineName
+from app.memory.erasures.services.certificates import append, certificate, not_covered
+from app.memory.erasures.services.erasures import traces_of
+from app.memory.erasures.services.traces import MOST_AT_ONCE, Traces
+from app.memory.erasures.store import repository
+from app.memory.erasures.store.tables import ErasureRow
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.runner import Job
+from app.platform.operations.store import erasure as operations
+
+log = structlog.get_logger()
+
+_ROUNDS = 5
+"""Times that everything is removed and counted again before the erasure gives up."""
+_VACUUM_SECONDS = 20.0
+"""Longest wait for the space of the removed rows; the database frees it later by itself."""
+
+_Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ErasureWork:
+    """One run of one erasure."""
+
+    job: Job
+    resources: Resources
+
+    @classmethod
+    def of(cls, job: Job, resources: Resources) -> "ErasureWork":
+        """Build the work from the process's resources."""
+        return cls(job, resources)
+
+    async def run(self) -> None:
+        """Erase and count until nothing is left; then end the operation with the certificate.
+
+        Raises:
+            Aborted: rows of the scope keep appearing; the same request continues.
+        """
+        engine = EngineName.parse(self.job.claim.engine_name)
+        async with self.job.db.snapshot() as session:
+            row = await self._row(session)
+        subject = Subject(engine.engine, row.scope or {}, row.has_sessions)
+        traces = traces_of(self.resources, subject, row.subject)
+        await append(self.resources.settings, row)
+        for _ in range(_ROUNDS):
+            await self._remove_traces(traces, engine)
+            for erasure in traces.erasures:
+                await self._remove(erasure.remove, subject)
+            await self._vacuum(traces)
+            if await self._finish(traces, engine):
+                return
+        raise Aborted(
+            "Rows of the scope kept appearing; ask for the erasure again.",
+            Reason.SCOPE_KEEPS_CHANGING,
+        )
+
+    async def _row(self, session: Session, *, for_update: bool = False) -> ErasureRow:
+        owned = self.job.claim.owned
+        return await repository.of_operation(
+            session, owned.engine_id, owned.operation_id, for_update=for_update
+        )
+
+    @asynccontextmanager
+    async def _batch(self) -> AsyncIterator[tuple[Session, dict[str, int], dict[str, int]]]:
+        """Open the transaction of a batch; it counts what the block adds to the two mappings."""
+        removed: dict[str, int] = {}
+        renamed: dict[str, int] = {}
+        async with self.job.db.transaction() as session:
+            yield session, removed, renamed
+            if any(removed.values()) or any(renamed.values()):
+                row = await self._row(session, for_update=True)
+                await repository.count_up(session, row, removed, renamed)
+                await self.job.advance(session)
+
+    async def _remove(
+        self, remove: Callable[[Session, Subject, int], Awaitable[_Counts]], subject: Subject
+    ) -> None:
+        while True:
+            async with self._batch() as (session, removed, _):
+                removed.update(await remove(session, subject, self._limit))
+            if not removed:
+                return
+
+    async def _remove_traces(self, traces: Traces, engine: EngineName) -> None:
+        async with self.job.db.snapshot() as session:
+            callers = await traces.callers(session, engine)
+        limit = min(self._limit, MOST_AT_ONCE)
+        request: tuple[str, str] | None = ("", "")
+        while request is not None:
+            async with self._batch() as (session, removed, _):
+                removed["request_ids"], request = await traces.remove_requests(
+                    session, callers, request, limit
+                )
+        event = None
+        while True:
+            async with self._batch() as (session, _, renamed):
+                renamed["audit_events"], event = await traces.rename_events(
+                    session, callers, event, limit
+                )
+            if event is None:
+                break
+        operation: str | None = ""
+        while operation is not None:
+            async with self._batch() as (session, _, renamed):
+                renamed["operations"], operation = await traces.prune_operations(
+                    session, operation, limit
+                )
+
+    async def _finish(self, traces: Traces, engine: EngineName) -> bool:
+        """End the erasure unless rows of the scope are left; return False if there are."""
+        subject = traces.subject
+        async with self.job.db.transaction() as session:
+            # Transactions that wrote below the engine have ended.
+            await engines.get(session, engine, Lock.EXCLUSIVE)
+            counts: dict[str, int] = {}
+            for erasure in traces.erasures:
+                counts |= await erasure.count(session, subject)
+            if any(counts.values()):
+                return False
+            now = await database_now(session)
+            removed, renamed = await traces.end_callers(session, engine, now)
+            row = await self._row(session, for_update=True)
+            renamed["audit_events"] += await traces.rename_refusals(session, row.start_time)
+            await repository.count_up(
+                session, row, {"request_ids": 0, **counts, **removed}, renamed
+            )
+            row = await self._row(session, for_update=True)
+            await repository.finish(session, row, now)
+            await operations.forget_scope(session, subject)
+            await self.job.finish(session, certificate(_certified(row, now)), {})
+        log.info("scope.erased", certificate=row.certificate_id, rows=sum(row.counts.values()))
+        return True
+
+    async def _vacuum(self, traces: Traces) -> None:
+        """Free the space of the removed rows, as far as that is possible now."""
+        async with self.job.db.snapshot() as session:
+            counts = (await self._row(session)).counts
+        of_erasures = {table for erasure in traces.erasures for table in erasure.tables}
+        tables = {table for table, count in counts.items() if count and table in of_erasures}
+        if not tables:
+            return
+        url, settings = self.resources.database_url, self.resources.settings
+        try:
+            async with asyncio.timeout(_VACUUM_SECONDS):
+                await define(url, settings, repository.vacuum(tables))
+        except (DefinitionError, TimeoutError) as error:
+            log.info("erasure.not_vacuumed", error=type(error).__name__)
+
+    @property
+    def _limit(self) -> int:
+        return self.resources.settings.tuning.sweep_batch_rows
+
+
+def _certified(row: ErasureRow, now: Any) -> dict[str, Any]:  # noqa: ANN401 - a time
+    """Return the values of the certificate of an erasure that has just ended."""
+    return {
+        "certificate_id": row.certificate_id,
+        "subject": row.subject,
+        "engine": row.engine_name,
+        "start_time": row.start_time,
+        "end_time": now,
+        "counts": dict(sorted(row.counts.items())),
+        "pseudonymised": {table: count for table, count in row.pseudonymised.items() if count},
+        "verified": True,
+        "not_covered": not_covered(row.scope or {}, has_sessions=row.has_sessions),
+    }

@@ -1,0 +1,127 @@
+"""Every statement on erasures. All functions take part in the caller's transaction."""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg import sql
+from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.definitions import Definition
+from app.adapters.db.session import Session
+from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
+
+_KEY_BYTES = 32
+_ONLY = 1
+
+
+async def pseudonym_key(session: Session) -> bytes:
+    """Return the database's own key of pseudonyms; the first use makes it."""
+    statement = select(PseudonymKeyRow.key)
+    if (known := (await session.execute(statement)).scalar_one_or_none()) is not None:
+        return known
+    new = insert(PseudonymKeyRow).values(id=_ONLY, key=secrets.token_bytes(_KEY_BYTES))
+    await session.execute(new.on_conflict_do_nothing())
+    return (await session.execute(statement)).scalar_one()
+
+
+async def list_running(session: Session, engine_id: int) -> Sequence[ErasureRow]:
+    """Return an engine's erasures that have not ended."""
+    statement = select(ErasureRow).where(
+        ErasureRow.engine_id == engine_id, ErasureRow.scope.is_not(None)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def of_operation(
+    session: Session, engine_id: int, operation_id: str, *, for_update: bool = False
+) -> ErasureRow:
+    """Return the erasure that an operation carries out."""
+    statement = select(ErasureRow).where(
+        ErasureRow.engine_id == engine_id, ErasureRow.operation_id == operation_id
+    )
+    if for_update:
+        statement = statement.with_for_update().execution_options(populate_existing=True)
+    return (await session.execute(statement)).scalar_one()
+
+
+async def add(session: Session, values: Mapping[str, Any]) -> None:
+    """Insert an erasure, unless its certificate is known."""
+    await session.execute(insert(ErasureRow).values(dict(values)).on_conflict_do_nothing())
+
+
+async def resume(session: Session, row: ErasureRow, operation_id: str) -> None:
+    """Continue an erasure by another operation."""
+    await _set(session, row, operation_id=operation_id)
+
+
+async def count_up(
+    session: Session,
+    row: ErasureRow,
+    removed: Mapping[str, int],
+    pseudonymised: Mapping[str, int],
+) -> None:
+    """Add to the counts of an erasure that the caller has locked."""
+    await _set(
+        session,
+        row,
+        counts=_sum(row.counts, removed),
+        pseudonymised=_sum(row.pseudonymised, pseudonymised),
+    )
+
+
+def _sum(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {table: counts.get(table, 0) + more.get(table, 0) for table in {**counts, **more}}
+
+
+async def finish(session: Session, row: ErasureRow, now: datetime) -> None:
+    """End an erasure: from now on nothing tells whose it was."""
+    await _set(session, row, scope=None, end_time=now)
+
+
+async def _set(session: Session, row: ErasureRow, **values: object) -> None:
+    await session.execute(
+        update(ErasureRow)
+        .where(_is(row))
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _is(row: ErasureRow) -> ColumnElement[bool]:
+    return and_(
+        ErasureRow.engine_id == row.engine_id, ErasureRow.certificate_id == row.certificate_id
+    )
+
+
+async def list_all(session: Session) -> Sequence[ErasureRow]:
+    """Return the erasures of all engines, the oldest first."""
+    order = (ErasureRow.start_time, ErasureRow.certificate_id)
+    return (await session.execute(select(ErasureRow).order_by(*order))).scalars().all()
+
+
+async def forget_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove the scopes of unfinished erasures of an engine that is removed; return the count."""
+    some = (
+        select(ErasureRow.certificate_id)
+        .where(ErasureRow.engine_id == engine_id, ErasureRow.scope.is_not(None))
+        .limit(limit)
+        .cte("some")
+    )
+    ended = await session.execute(
+        update(ErasureRow)
+        .where(ErasureRow.engine_id == engine_id, ErasureRow.certificate_id.in_(select(some)))
+        .values(scope=None, end_time=database_time(session))
+        .returning(ErasureRow.certificate_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(ended.all())
+
+
+def vacuum(tables: Collection[str]) -> Definition:
+    """Return the statement that frees the space of removed rows."""
+    names = sql.SQL(", ").join(sql.Identifier(table) for table in sorted(tables))
+    return sql.SQL("vacuum {}").format(names)

@@ -1,0 +1,57 @@
+"""Erasure of a scope from keys. All functions take part in the caller's transaction."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+
+from app.adapters.db.session import Session
+from app.platform.access.store.repository import hold
+from app.platform.access.store.tables import ApiKeyRow
+
+
+async def list_bound(session: Session, scope: Mapping[str, str]) -> Sequence[ApiKeyRow]:
+    """Return the keys whose conditions allow a scope, working or not."""
+    conditions = (
+        ApiKeyRow.scope_conditions.contains({key: [value]}) for key, value in scope.items()
+    )
+    statement = select(ApiKeyRow).where(*conditions).order_by(ApiKeyRow.key_id)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def end(
+    session: Session, key: ApiKeyRow, alias: str, conditions: Mapping[str, list[str]], now: datetime
+) -> None:
+    """Revoke a key and remove from it whom it was for."""
+    await hold(session)
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id == key.key_id)
+        .values(
+            display_name=alias,
+            scope_conditions=dict(conditions),
+            revoke_time=func.coalesce(ApiKeyRow.revoke_time, now),
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def narrow(session: Session, key: ApiKeyRow, conditions: Mapping[str, list[str]]) -> None:
+    """Replace the conditions of a key by narrower ones."""
+    await hold(session)
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id == key.key_id)
+        .values(scope_conditions=dict(conditions))
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def rename_creators(session: Session, creators: Collection[str], alias: str) -> None:
+    """Put an alias in place of those who made keys."""
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.creator.in_(creators))
+        .values(creator=alias)
+        .execution_options(synchronize_session=False)
+    )

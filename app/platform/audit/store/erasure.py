@@ -1,0 +1,92 @@
+"""Pseudonyms in the audit log, in place of the names of what was erased.
+
+A trigger lets these statements change names, callers and addresses alone, and only to such forms.
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import bindparam, or_, select, text, tuple_, update
+
+from app.adapters.db.session import Session
+from app.kernel.errors import Reason
+from app.platform.audit.store.repository import KEY, NO_ENGINE
+from app.platform.audit.store.tables import AuditEventRow
+
+_ERASING = text("set local memory_bank.erasing = 'on'")
+_NAMES = ("caller", "resource", "operation", "address", "request_id")
+_TABLE: Any = AuditEventRow.__table__
+_RENAME = (
+    update(_TABLE)
+    .where(
+        _TABLE.c.engine_id == bindparam("of_engine"),
+        _TABLE.c.create_time == bindparam("at"),
+        _TABLE.c.event_id == bindparam("event"),
+    )
+    .values({name: bindparam(f"new_{name}") for name in _NAMES})
+)
+
+
+async def list_next(
+    session: Session, engine_id: int, limit: int, after: AuditEventRow | None
+) -> Sequence[AuditEventRow]:
+    """Return the next events of an engine that name a resource, in the order of the log."""
+    statement = select(AuditEventRow).where(
+        AuditEventRow.engine_id == engine_id,
+        or_(AuditEventRow.resource.is_not(None), AuditEventRow.operation.is_not(None)),
+    )
+    if after is not None:
+        last = (after.create_time, after.event_id, after.engine_id)
+        statement = statement.where(tuple_(*KEY) > last)
+    return (await session.execute(statement.order_by(*KEY).limit(limit))).scalars().all()
+
+
+async def list_refused(
+    session: Session, engine_id: int, reason: Reason, since: datetime
+) -> Sequence[AuditEventRow]:
+    """Return an engine's refusals for a reason since some time."""
+    statement = select(AuditEventRow).where(
+        AuditEventRow.engine_id == engine_id,
+        AuditEventRow.create_time >= since,
+        AuditEventRow.reason == reason.value,
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def rename(session: Session, changed: Sequence[tuple[AuditEventRow, dict[str, Any]]]) -> None:
+    """Replace names in events; a name that is not given stays."""
+    if not changed:
+        return
+    await session.execute(_ERASING)
+    values = [
+        {
+            "of_engine": row.engine_id,
+            "at": row.create_time,
+            "event": row.event_id,
+            **{f"new_{name}": new.get(name, getattr(row, name)) for name in _NAMES},
+        }
+        for row, new in changed
+    ]
+    await session.execute(_RENAME, values)
+
+
+async def rename_callers(
+    session: Session, engine_id: int, callers: Collection[str], alias: str
+) -> int:
+    """Put an alias in place of callers in an engine's log and the service's; return the count."""
+    if not callers:
+        return 0
+    await session.execute(_ERASING)
+    count = 0
+    for each in (engine_id, NO_ENGINE):
+        renamed = await session.execute(
+            update(AuditEventRow)
+            .where(AuditEventRow.engine_id == each, AuditEventRow.caller.in_(callers))
+            .values(caller=alias, address=None, request_id=None)
+            .returning(AuditEventRow.event_id)
+            .execution_options(synchronize_session=False)
+        )
+        count += len(renamed.all())
+    return count

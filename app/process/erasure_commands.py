@@ -1,0 +1,37 @@
+"""The commands `memory-bank erasures ...`.
+
+The implementation, `app.process.erasure_admin`, is slow to import and so imported only when needed.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.adapters.terminal import read_settings
+
+app = typer.Typer(
+    help="Keep the list of erasures outside the database, and repeat them after a restore.",
+    no_args_is_help=True,
+)
+
+_DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
+_File = Annotated[Path, typer.Argument(help="File with a line for each erasure.")]
+
+
+@app.command("export")
+def export(file: _File, data_dir: _DataDir = None) -> None:
+    """Write the list of all erasures into FILE; it has pseudonyms only."""
+    settings = read_settings(data_dir=data_dir)
+    from app.process import erasure_admin  # noqa: PLC0415 - as above
+
+    typer.echo(f"Erasures written: {erasure_admin.export(settings, file)}.")
+
+
+@app.command("apply")
+def apply(file: _File, data_dir: _DataDir = None) -> None:
+    """Erase again what a restored backup has brought back, by the list in FILE."""
+    settings = read_settings(data_dir=data_dir)
+    from app.process import erasure_admin  # noqa: PLC0415 - as above
+
+    typer.echo(f"Erasures repeated: {erasure_admin.apply(settings, file)}.")

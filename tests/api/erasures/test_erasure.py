@@ -1,0 +1,136 @@
+"""One call erases a person: rows of every table, names in those of others, and their keys."""
+
+from collections import Counter
+
+import httpx
+from fastapi import FastAPI
+
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from tests.support.bank import ENGINE, ENGINE_URL, Json, ok, refusal
+from tests.support.operations import create_memory, path_of
+from tests.support.person import CANARY, PERSON, dump, erase, fill, rows_of
+
+SCOPE = {"user_id": PERSON}
+_TRACES = {"audit_events", "api_keys"}
+"""Tables whose rows stay, without the person."""
+_OWN = {"operations": 1, "erasures": 1, "pseudonym_keys": 1}
+"""The rows that the erasure itself adds."""
+
+
+def _sizes(rows: dict[str, list[str]]) -> Counter[str]:
+    return Counter({table: len(some) for table, some in rows.items()})
+
+
+async def _dry_run(client: httpx.AsyncClient) -> Json:
+    body = {"scope": SCOPE, "validateOnly": True}
+    operation = ok(await client.post(f"{ENGINE_URL}:eraseScope", json=body))
+    assert operation["done"]
+    assert (await client.get(path_of(operation["name"]))).status_code == 404
+    counted: Json = operation["response"]
+    return counted
+
+
+async def test_nothing_is_left_of_a_person_and_everything_of_others(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, runner: Runner
+) -> None:
+    """After an erasure no row holds what the person said, or who they are."""
+    await fill(client, app, database, clock, runner)
+    before = await dump(database)
+    found = _sizes(await rows_of(database, CANARY, PERSON))
+    assert found.total() >= 15
+    others = await rows_of(database, "Harmless", "other-8")
+    counted = await _dry_run(client)
+    assert await dump(database) == before
+    certificate = await erase(client, runner, SCOPE)
+    assert await rows_of(database, CANARY, PERSON) == {}
+    after = await dump(database)
+    left = await rows_of(database, "Harmless", "other-8")
+    shared = _TRACES | {"operations"}
+    assert {table: left[table] for table in left.keys() - shared} == {
+        table: others[table] for table in others.keys() - shared
+    }
+    assert _sizes(left) == _sizes(others)
+    gone = {
+        table: len(before[table]) + _OWN.get(table, 0) - len(after[table])
+        for table in before.keys() - _TRACES - {"engine_totals"}
+    }
+    assert {table: count for table, count in certificate["counts"].items() if count} == {
+        table: count for table, count in gone.items() if count
+    }
+    assert counted["counts"].items() <= certificate["counts"].items()
+    assert counted["pseudonymised"]["api_keys"] == certificate["pseudonymised"]["api_keys"] == 2
+    assert certificate["verified"]
+    assert certificate["engine"] == ENGINE
+    assert certificate["subject"].startswith("hmac-sha256:")
+    await create_memory(client, "I am new here.", SCOPE)
+    assert (await erase(client, runner, SCOPE))["counts"]["memories"] == 1
+
+
+async def test_keys_of_a_person_end_and_keys_of_several_lose_them(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, runner: Runner
+) -> None:
+    await fill(client, app, database, clock, runner)
+    certificate = await erase(client, runner, SCOPE)
+    alias = f"erased-{certificate['subject'].removeprefix('hmac-sha256:')[:12]}"
+    keys = ok(await client.get("http://test/v1beta1/keys"))["keys"]
+    bound = [key for key in keys if "scopeConditions" in key]
+    assert {key["displayName"]: (key["scopeConditions"], "revokeTime" in key) for key in bound} == {
+        alias: ({"user_id": []}, True),
+        "of Harmless": ({"user_id": ["other-8"]}, False),
+        "of both": ({"user_id": ["other-8"]}, False),
+    }
+    page = ok(await client.get("/auditEvents", params={"pageSize": 1000}))
+    mine = [event for event in page["auditEvents"] if event.get("caller") == alias]
+    assert mine
+    assert not [event for event in mine if "address" in event]
+    named = [one for one in page["auditEvents"] if one.get("resource", "").endswith(f"/{alias}")]
+    assert {one["resource"].rsplit("/", 2)[1] for one in named} == {
+        "memories",
+        "sessions",
+        "operations",
+        "taskMemories",
+    }
+
+
+async def test_what_other_scopes_share_with_a_person_stays_without_them(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    both = [
+        {"memory": {"fact": "Mine.", "scope": SCOPE}},
+        {"memory": {"fact": "Theirs.", "scope": {"user_id": "8"}}},
+    ]
+    shared = ok(await client.post("/memories:batchCreate", json={"requests": both}))
+    await erase(client, runner, SCOPE)
+    left = ok(await client.get(path_of(shared["name"])))
+    (one,) = left["response"]["memories"]
+    assert one["fact"] == "Theirs."
+    undone = await client.post(f"{path_of(shared['name'])}:undo", json={})
+    assert ok(undone)["done"] is False
+
+
+async def test_sessions_are_kept_where_that_is_asked_for(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, runner: Runner
+) -> None:
+    await fill(client, app, database, clock, runner)
+    certificate = await erase(client, runner, SCOPE, includeSessions=False)
+    assert certificate["notCovered"] == ["sessions"]
+    left = await rows_of(database, CANARY)
+    assert left.keys() >= {"sessions", "session_events", "task_artifacts", "user_states"}
+    assert not left.keys() & {"memories", "memory_revisions", "streams", "stream_events"}
+    certificate = await erase(client, runner, {**SCOPE, "app": "x"})
+    assert certificate["notCovered"] == ["sessions"]
+
+
+async def test_an_erased_operation_and_memory_cannot_be_taken_back(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    made = ok(await client.post("/memories", json={"fact": "Mine.", "scope": SCOPE}))
+    memory = path_of(made["response"]["name"])
+    alone = [{"memory": {"fact": "Mine, too.", "scope": SCOPE}}]
+    ok(await client.delete(memory))
+    await erase(client, runner, SCOPE)
+    assert refusal(await client.post(f"{memory}:undelete", json={}))[0] == 404
+    assert refusal(await client.post(f"{path_of(made['name'])}:undo", json={}))[0] == 404
+    assert ok(await client.post("/memories:batchCreate", json={"requests": alone}))["done"]

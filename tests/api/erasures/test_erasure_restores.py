@@ -1,0 +1,93 @@
+"""A restored backup brings nobody back: the list of erasures is applied to it."""
+
+import json
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.errors import FailedPrecondition, InvalidArgument
+from app.memory.erasures.services.certificates import LIST
+from app.memory.erasures.services.restores import read_lines
+from app.platform.operations.services.runner import Runner
+from app.process.erasure_admin import listed, repeated
+from tests.support.ingestion import IDLE, ingest
+from tests.support.operations import create_memory
+from tests.support.person import CANARY, PERSON, erase, rows_of
+from tests.support.sessions import append, new_path
+
+SCOPE = {"user_id": PERSON}
+LINE = {
+    "certificateId": "er_1",
+    "engine": "projects/default/locations/local/reasoningEngines/1",
+    "subject": "hmac-sha256:00",
+    "keyId": "0123456789abcdef",
+    "includeSessions": True,
+    "time": "2026-01-15T12:00:00Z",
+}
+
+
+async def _fill(client: httpx.AsyncClient) -> None:
+    await create_memory(client, f"I like {CANARY}.", {**SCOPE, "app": "x"})
+    await ingest(client, f"I see {CANARY}.", scope=SCOPE, **IDLE)
+    await append(client, await new_path(client, userId=PERSON), f"I say {CANARY}.")
+    await create_memory(client, "I am somebody else.", {"user_id": "other-8"})
+
+
+async def _restore(client: httpx.AsyncClient, database: Database) -> None:
+    """Bring back what a backup from before the erasure has."""
+    async with database.transaction() as session:
+        await session.execute(text("delete from erasures"))
+    await _fill(client)
+
+
+async def test_what_a_restore_brings_back_is_erased_again(
+    client: httpx.AsyncClient, runner: Runner, resources: Resources, database: Database
+) -> None:
+    """After a restore and the list of erasures, nobody is there who was erased."""
+    await _fill(client)
+    certificate = await erase(client, runner, SCOPE)
+    kept = await listed(resources)
+    assert CANARY not in kept
+    assert PERSON not in kept
+    (line,) = read_lines(kept)
+    assert (line.certificate_id, line.subject) == (
+        certificate["certificateId"],
+        certificate["subject"],
+    )
+    appended = (resources.settings.data_dir / LIST).read_text().splitlines()
+    assert json.loads(appended[-1]) == json.loads(kept)
+    await _restore(client, database)
+    assert await rows_of(database, CANARY, PERSON)
+    # The file of a service may have a line twice.
+    assert await repeated(resources, read_lines(kept * 2)) == 1
+    assert await rows_of(database, CANARY, PERSON) == {}
+    assert len(await rows_of(database, "other-8")) > 1
+    assert await listed(resources) == kept
+    await _fill(client)
+    assert await repeated(resources, read_lines(kept)) == 0
+    assert await rows_of(database, CANARY)
+
+
+async def test_an_erasure_that_finds_nobody_is_known_from_then_on(
+    client: httpx.AsyncClient, runner: Runner, resources: Resources, database: Database
+) -> None:
+    await erase(client, runner, SCOPE)
+    kept = await listed(resources)
+    async with database.transaction() as session:
+        await session.execute(text("delete from erasures"))
+    assert await repeated(resources, read_lines(kept)) == 0
+    assert await listed(resources) == kept
+
+
+async def test_a_list_of_another_key_is_refused(resources: Resources) -> None:
+    with pytest.raises(FailedPrecondition, match="MEMORY_BANK_PSEUDONYM_KEY"):
+        await repeated(resources, read_lines(json.dumps(LINE)))
+
+
+@pytest.mark.parametrize("line", ["x", "{}", json.dumps({**LINE, "engine": "nowhere"})])
+def test_a_line_of_something_else_is_refused(line: str) -> None:
+    with pytest.raises(InvalidArgument, match="line 2"):
+        read_lines(f"{json.dumps(LINE)}\n{line}\n")

@@ -1,0 +1,89 @@
+"""The service killed with -9 while it erases a person: the next one goes on."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import httpx
+
+from tests.packaging.checkout import scratch_folder
+from tests.support import live
+from tests.support.commands import command
+from tests.support.live import LiveServer
+from tests.support.traffic import ENGINE, open_client
+
+MEMORIES = 100
+KILLS = 2
+_SOON_SECONDS = 60
+_LONGEST_PAUSE_SECONDS = 0.3
+_BATCH = "4"
+"""Few rows, so that an erasure has many steps."""
+
+
+def _start(folder: Path, port: int) -> LiveServer:
+    return live.start(
+        folder,
+        port,
+        MEMORY_BANK_EMBEDDER="hash",
+        MEMORY_BANK_LOG_LEVEL="WARNING",
+        MEMORY_BANK_SWEEP_BATCH_ROWS=_BATCH,
+    )
+
+
+def _fill(client: httpx.Client) -> None:
+    for start in range(0, MEMORIES, 100):
+        requests = [
+            {"memory": {"fact": f"I own number {n}.", "scope": {"user_id": "quill-77"}}}
+            for n in range(start, start + 100)
+        ]
+        body = {"requests": requests}
+        assert client.post(f"{ENGINE}/memories:batchCreate", json=body).status_code == 200
+    session = client.post(f"{ENGINE}/sessions", json={"userId": "quill-77"}).json()["response"]
+    for n in range(20):
+        exchange = {"input": f"question {n}", "output": f"answer {n}"}
+        answer = client.post(f"/v1beta1/{session['name']}/exchanges", json=exchange)
+        assert answer.status_code == 200
+
+
+def _erase(client: httpx.Client, *, dry: bool = False) -> dict[str, object]:
+    body = {"scope": {"user_id": "quill-77"}, "validateOnly": dry}
+    answer = client.post(f"{ENGINE}:eraseScope", json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, object] = answer.json()
+    return found
+
+
+def test_an_erasure_goes_on_after_each_kill() -> None:
+    """Whenever its worker dies, an erasure ends with the counts of one that nobody killed."""
+    with scratch_folder() as folder:
+        port = live.free_port()
+        server = _start(folder, port)
+        try:
+            with open_client(server.url) as client:
+                _fill(client)
+                counted = _erase(client, dry=True)["response"]["counts"]  # type: ignore[index]
+                assert counted["memories"] == MEMORIES
+                name = _erase(client)["name"]
+            for _ in range(KILLS):
+                time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
+                server.process.kill()
+                server.process.wait()
+                server = _start(folder, port)
+            with open_client(server.url) as client:
+                deadline = time.monotonic() + _SOON_SECONDS
+                while not (operation := client.get(f"/v1beta1/{name}").json()).get("done"):
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+                certificate = operation["response"]
+                assert {table: certificate["counts"][table] for table in counted} == counted
+                left = _erase(client, dry=True)["response"]["counts"]  # type: ignore[index]
+                assert not any(left.values())
+        finally:
+            live.stop(server)
+        listed = folder / "exported"
+        ended = command("erasures", "export", str(listed), data_dir=str(folder))
+        assert ended.stdout == "Erasures written: 1.\n", ended.stderr
+        assert json.loads(listed.read_text())["certificateId"] == certificate["certificateId"]
+        ended = command("erasures", "apply", str(listed), data_dir=str(folder))
+        assert ended.stdout == "Erasures repeated: 0.\n", ended.stderr
