@@ -10,8 +10,8 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 from app.language.privacy.detect import find
 from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
 
-_MAX_ROUNDS = 3
-"""A custom pattern may match what its own mask has laid open, again and again."""
+_MAX_ROUNDS = 10
+"""A mask may lay open a value beside it; a custom pattern may match its own, again and again."""
 
 _LABEL = f"{WORDY}|{NUMERIC}|{OPAQUE}|{SUBJECTS}"
 _WORDS = r"(?:[^\s\[]+\s+)"
