@@ -39,8 +39,13 @@ else
 endif
 
 .PHONY: test-nightly
-test-nightly: setup ## Run random tests with ten times as many cases, all attackers, and more kills
+test-nightly: setup ## Run random tests with ten times as many cases, all attackers, an hour's soak
 	$(BIN)/pytest $(random_tests) tests/access tests/faults/test_crash.py --hypothesis-profile=nightly $(ARGS)
+	@$(MAKE) soak SOAK_SECONDS=3600
+
+.PHONY: soak
+soak: setup ## Two minutes of traffic amid faults: a table of figures (SEED=7 SOAK_SECONDS=600)
+	SEED=$(SEED) SOAK_SECONDS=$(or $(SOAK_SECONDS),120) $(BIN)/pytest tests/soak -s $(ARGS)
 
 .PHONY: coverage
 coverage: setup ## Run all tests and measure which lines and branches they reach

@@ -46,7 +46,7 @@ _EMPTY = text(
     f" {' '.join(f'delete from {table.name};' for table in _EMPTIED)} end $$"
 )
 _FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
-_FIRST = ("faults", "properties", "access", "conformance")
+_FIRST = ("soak", "faults", "properties", "access", "conformance")
 """Folders with files that take long: begun last, one would leave the other processes idle."""
 
 

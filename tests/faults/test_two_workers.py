@@ -1,10 +1,9 @@
 """Many generations at once, two worker processes, one of them killed with -9 in the middle."""
 
 import asyncio
-import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.forks import Process
+from tests.support.literal_model import literal
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
@@ -26,7 +26,6 @@ _LEASE_SECONDS = 2
 _SOON_SECONDS = 90
 _SHARED = "I like green tea."
 _MODEL_SECONDS = 0.01
-_LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -35,22 +34,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def answer(request: Mapping[str, Any]) -> Json:
-    """Take each line for a fact, and each fact for a new one."""
-    text = "\n".join(str(message["content"]) for message in request["messages"])
-    if "New facts:" in text:
-        return {"verdicts": []}
-    facts = [
-        {"fact": line, "quote": line, "line": int(number), "topics": [], "forget": False}
-        for number, line in _LINE.findall(text.replace("\\n", "\n"))
-    ]
-    return {"facts": [{**one, "topics": ["USER_PREFERENCES"]} for one in facts]}
-
-
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     with model_server() as found:
-        found.always(slow(_MODEL_SECONDS, answer))
+        found.always(slow(_MODEL_SECONDS, literal))
         yield found
 
 

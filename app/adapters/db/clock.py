@@ -5,6 +5,8 @@ transaction. All else uses `DatabaseClock`, the process's clock corrected by the
 """
 
 import asyncio
+import sys
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -28,6 +30,8 @@ _PAUSE_SECONDS = 30.0
 _LONGEST_TRIP = timedelta(seconds=2)
 """Limit for a round trip; a longer one measures the time too imprecisely."""
 _WARNING_SECONDS = 60.0
+_JUMP = timedelta(seconds=1)
+"""A clock that moved by so much more or less than the time that passed has been set."""
 
 DatabaseTime = ColumnElement[datetime]
 """A moment in a statement that the database fills in, independent of any process."""
@@ -71,17 +75,34 @@ class Skew:
 
 
 class DatabaseClock(Clock):
-    """A process's clock, corrected by that of the database."""
+    """A process's clock, corrected by that of the database.
+
+    On Linux, a jump between two measurements is undone at once. Elsewhere no clock tells it from a
+    machine that slept.
+    """
 
     def __init__(self, process: Clock, skew: Skew) -> None:
         self._process = process
         self._skew = skew
         self._offset = timedelta()
         self._warned: float | None = None
+        self._last: tuple[datetime, float] | None = None
 
     @override
     def now(self) -> datetime:
-        return self._process.now() + self._offset
+        return self._undo_jump() + self._offset
+
+    def _undo_jump(self) -> datetime:
+        """Return the process's time; take out of the offset what its clock has jumped."""
+        now = self._process.now()
+        if sys.platform == "linux":
+            at = time.clock_gettime(time.CLOCK_BOOTTIME)
+            if self._last is not None:
+                jumped = now - self._last[0] - timedelta(seconds=at - self._last[1])
+                if abs(jumped) > _JUMP:
+                    self._offset -= jumped
+            self._last = now, at
+        return now
 
     async def follow(self, db: Database) -> None:
         """Measure repeatedly until cancelled."""
@@ -98,7 +119,7 @@ class DatabaseClock(Clock):
                 began = monotonic()
                 database = await database_now(session)
                 trip = timedelta(seconds=monotonic() - began)
-                offset = database + trip / 2 - self._process.now()
+                offset = database + trip / 2 - self._undo_jump()
         except Exception as error:  # noqa: BLE001 - the next measurement may succeed
             log.info("clock.not_measured", error=describe(error))
             return

@@ -1,5 +1,6 @@
 """A process's clock, set right by the database's."""
 
+import sys
 from datetime import timedelta
 
 import pytest
@@ -77,6 +78,18 @@ async def test_what_a_measurement_cannot_tell_apart_stays(
     process.advance(timedelta(seconds=0.9))
     await clock.measure(database)
     assert clock.now() == START + timedelta(seconds=0.9)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a jump from a sleep")
+@pytest.mark.parametrize("days", [3, -3])
+async def test_a_jump_between_measurements_changes_nothing(database: Database, days: int) -> None:
+    process = FixedClock(START)
+    clock = DatabaseClock(process, Skew(_MOST))
+    await clock.measure(database)
+    process.advance(timedelta(days=days))
+    assert abs(clock.now() - START) < timedelta(seconds=30)
+    await clock.measure(database)
+    assert abs(clock.now() - START) < timedelta(seconds=30)
 
 
 async def test_a_database_that_is_away_changes_nothing(settings: Settings) -> None:

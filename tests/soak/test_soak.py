@@ -1,0 +1,111 @@
+"""Mixed traffic while everything fails: nothing acknowledged is lost, done twice, or stuck.
+
+`SOAK_SECONDS` is how long, `SEED` which faults come when.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.postgres.embedded import embedded_postgres
+from app.settings.settings import Settings
+from tests.soak.clients import CLIENTS, Client
+from tests.soak.faults import Faults
+from tests.soak.ledger import Ledger
+from tests.soak.processes import Service, serving
+from tests.soak.verdict import Verdict, judge
+from tests.support.clusters import fill
+from tests.support.literal_model import literal
+from tests.support.model_server import model_server, slow
+
+_SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
+_SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
+_MODEL_SECONDS = 0.05
+_FIRST_MEASURED = 0.25
+_LAST_ANSWERS_SECONDS = 60
+_STUCK_SECONDS = 60
+_LONGEST_CALL_SECONDS = 30
+_GROWTH = 1.1
+_MEASURABLE_SECONDS = 100
+"""A shorter soak tells nothing of growth: caches are still being filled at a quarter of it."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a database, which the user that runs Postgres can enter."""
+    tmp_path.chmod(0o755)
+    fill(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+async def service(folder: Path) -> AsyncIterator[Service]:
+    """Two servers and two workers, on a database of their own."""
+    with model_server() as provider:
+        provider.always(slow(_MODEL_SECONDS, literal))
+        async with (
+            embedded_postgres(Settings(data_dir=folder)) as postgres,
+            serving(postgres, provider, folder) as found,
+        ):
+            yield found
+
+
+async def test_nothing_acknowledged_is_lost_done_twice_or_stuck(service: Service) -> None:
+    ledger = Ledger()
+    faults = Faults(service, ledger, _SEED)
+    resident = await soak(service, ledger, faults)
+    verdict = await judge(service.postgres.url, ledger, _STUCK_SECONDS)
+    print(f"\n{table(ledger, faults, verdict, resident)}")
+    assert verdict == Verdict()
+    assert ledger.unexcused() == []
+    assert ledger.longest_seconds <= _LONGEST_CALL_SECONDS
+    assert ledger.acknowledged >= _SECONDS
+    if _SECONDS >= _MEASURABLE_SECONDS:
+        assert resident[-1] <= resident[0] * _GROWTH
+
+
+async def soak(service: Service, ledger: Ledger, faults: Faults) -> list[float]:
+    """Let clients work amid faults; return the memory of processes before and after."""
+    ends = asyncio.Event()
+    resident: list[float] = []
+
+    async def measure() -> None:
+        await asyncio.sleep(_SECONDS * _FIRST_MEASURED)
+        resident.append(await service.resident_mebibytes())
+
+    async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+        for number, work in enumerate(CLIENTS):
+            client = Client(number, service.urls, ledger, ends, _SEED)
+            group.create_task(client.run(work))
+        group.create_task(measure())
+        await faults.run(_SECONDS)
+        resident.append(await service.resident_mebibytes())
+        ends.set()
+        limit.reschedule(asyncio.get_running_loop().time() + _LAST_ANSWERS_SECONDS)
+    return resident
+
+
+def table(ledger: Ledger, faults: Faults, verdict: Verdict, resident: list[float]) -> str:
+    """Return the figures, one a line."""
+    rows = {
+        "seed": str(_SEED),
+        "seconds": f"{_SECONDS:.0f}",
+        "requests": f"{ledger.requests:,}",
+        "acknowledged": f"{ledger.acknowledged:,}",
+        "faults": str(faults.made.total()),
+        **{f"  {kind}": str(number) for kind, number in sorted(faults.made.items())},
+        "lost": str(len(verdict.lost)),
+        "doubled": str(len(verdict.doubled)),
+        "stuck": str(len(verdict.stuck)),
+        "inconsistent": str(len(verdict.inconsistent)),
+        "5xx while something is away": str(len(ledger.refused) - len(ledger.unexcused())),
+        "5xx otherwise": str(len(ledger.unexcused())),
+        "longest call": f"{ledger.longest_seconds:.1f} s",
+        "memory at 25 %": f"{resident[0]:.0f} MiB",
+        "memory at the end": f"{resident[-1]:.0f} MiB",
+    }
+    return "\n".join(f"{name:<32}{value:>12}" for name, value in rows.items())
