@@ -36,6 +36,8 @@ class Reason(StrEnum):
 
     FIELD_INVALID = "FIELD_INVALID"
     """One or more fields of the request are invalid; each is named."""
+    SENSITIVE_CONTENT = "SENSITIVE_CONTENT"
+    """The engine refuses secrets or personal data of a kind; field and kind are named."""
     BODY_NOT_JSON = "BODY_NOT_JSON"
     """The body is not a JSON object that can be stored."""
     BODY_TOO_LARGE = "BODY_TOO_LARGE"

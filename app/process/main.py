@@ -52,6 +52,7 @@ _ADMITTED = sorted(
     (route for route in _ROUTES if isinstance(route, AdmittedRoute)),
     key=lambda route: ":" not in route.path,
 )
+_DOCUMENT: dict[str, Any] = {}
 _DESCRIPTION = """\
 A self-hosted memory service for AI agents that speaks the Memory Bank API.
 
@@ -154,10 +155,10 @@ def _gauges(resources: Resources) -> GaugeRefresh:
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document."""
-    if app.openapi_schema is None:
+    """Return the OpenAPI document, which is made once: all applications have the same routes."""
+    if not _DOCUMENT:
         document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        app.openapi_schema = tidied(document)
-    return app.openapi_schema
+        _DOCUMENT.update(tidied(document))
+    return _DOCUMENT

@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
+from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
@@ -138,6 +139,13 @@ class Settings(
     )
     generation_max_forgets: int = Field(
         20, ge=0, description="Memories that one generation may delete because a user asked for it."
+    )
+
+    privacy_defaults: PrivacyConfig = Field(
+        default_factory=built_in_rules,
+        description="JSON object of the form of `privacyConfig`: what becomes of secrets and"
+        " personal data where an engine has no rule; absent: credentials and payment cards are"
+        " masked in generation and ingestion.",
     )
 
     # Sessions and ingestion

@@ -1,5 +1,6 @@
 """The documentation for browsers, with local scripts: no other host is needed."""
 
+import asyncio
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def assets() -> StaticFiles:
 @router.get("/openapi.json", operation_id="getOpenApi")
 async def get_openapi(request: Request) -> JSONResponse:
     """Return the OpenAPI document."""
-    return JSONResponse(request.app.openapi())
+    # Beside the event loop, since the first caller waits for a second.
+    return JSONResponse(await asyncio.to_thread(request.app.openapi))
 
 
 @router.get("/docs", operation_id="getDocs")

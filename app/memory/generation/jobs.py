@@ -1,6 +1,7 @@
 """The job of a worker that generates memories."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
+from app.memory.generation.logic.masking import MASKED_COUNTS, noted
 from app.memory.generation.schemas import QueuedGeneration
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
@@ -41,4 +43,8 @@ async def _finish(
     job: Job, session: Session, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
     """Finish the operation; its costs are those of all attempts."""
+    masked: Counter[str] = Counter(job.claim.details.get(MASKED_COUNTS)) + Counter(
+        details.get(MASKED_COUNTS)
+    )
+    details = {**details, **noted(masked)}
     await job.finish(session, response, costs.with_earlier(details, job.claim.details))

@@ -1,6 +1,6 @@
 """Start of a generation: the check of the request, and its operation in the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +12,9 @@ from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
+from app.kernel.wire.privacy_config import Place
 from app.language.extraction import ENGINE
+from app.memory.generation.logic.masking import noted
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.logic.scopes import scope_hash
@@ -26,6 +28,7 @@ from app.platform.limits.services.sizes import check_metadata_size, check_scope_
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
@@ -34,6 +37,8 @@ from app.settings.settings import Settings
 
 GENERATE: Final = "generation.generate"
 """Kind of the operation that generates memories."""
+MASKED_FIELDS = {"direct_contents_source", "metadata", "revision_labels"}
+"""Fields of a request that hold texts of users; names and ids are left as they are."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
 
@@ -45,11 +50,17 @@ class GenerationService:
     memories: MemoryService
     models: TextModels
     usage: UsageService
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "GenerationService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources), resources.models, UsageService.of(resources))
+        return cls(
+            MemoryService.of(resources),
+            resources.models,
+            UsageService.of(resources),
+            PrivacyService.of(resources),
+        )
 
     async def start(
         self, name: EngineName, request: GenerateMemoriesRequest, once: IdempotencyKey | None
@@ -58,12 +69,17 @@ class GenerationService:
 
         Raises:
             NotFound: the engine, or the session named as the source, does not exist.
+            InvalidArgument: the request holds what the engine refuses.
             ResourceExhausted: the engine has used up its tokens of today, or has the most waiting
                 operations that it may have.
         """
         service = self.memories
         now = service.clock.now()
         check_metadata_size(service.settings, request.metadata)
+        masked: Mapping[str, int] = {}
+        if request.direct_memories_source is None:
+            admitted = self.privacy.admit(name, Place.GENERATION, request, MASKED_FIELDS)
+            request, masked = await admitted
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
@@ -83,7 +99,7 @@ class GenerationService:
             if model is not None and request.direct_memories_source is None:
                 await self.usage.check_budget(session, engine.engine_id)
             # Set from the start, so that the metadata tell it whatever happens to the work.
-            new = new.noting(**untouched(model, service.settings))
+            new = new.noting(**untouched(model, service.settings), **noted(masked))
             # A preview writes nothing, so it need not wait for generations that write.
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source

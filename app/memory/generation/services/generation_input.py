@@ -12,23 +12,33 @@ from app.adapters.resources import Resources
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
 from app.kernel.wire.content import Content
+from app.kernel.wire.privacy_config import Place
 from app.language.topics import effective
+from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
-from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
+from app.memory.generation.services.turns import (
+    USER_ROLES,
+    configured_topics,
+    topics_of,
+    turn_of,
+)
 from app.platform.engines.logic.config import (
     ConsolidationConfig,
     CustomizationConfig,
     GenerateMemoriesExample,
+    MemoryBankConfig,
     customization_for,
 )
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.privacy.logic.guard import Guard
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionEventRow
+from app.settings.settings import Settings
 
 MAX_SESSION_EVENTS = 10_000
 """Events of a session that are read: the last ones; the others are only counted."""
@@ -56,6 +66,7 @@ class Material:
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
+    masking: Masking
 
     @property
     def provenance(self) -> Provenance:
@@ -77,6 +88,7 @@ async def read(
 
     Raises:
         NotFound: the engine or the session is gone.
+        InvalidArgument: the session holds what the engine refuses.
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
@@ -88,7 +100,10 @@ async def read(
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    events, own_place = await asyncio.to_thread(_conversation, request, spoken, name_of(engine))
+    masking = Masking(_guard(bank, request, resources.settings))
+    events, own_place = await asyncio.to_thread(
+        _conversation, request, spoken, name_of(engine), masking
+    )
     return Material(
         events=events,
         place=place or own_place,
@@ -98,6 +113,7 @@ async def read(
         model=resources.models.choose(generation.model if generation is not None else None),
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
+        masking=masking,
     )
 
 
@@ -128,14 +144,19 @@ async def _session_events(
 
 
 def _conversation(
-    request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
+    request: GenerateMemoriesRequest,
+    rows: Sequence[SessionEventRow],
+    engine: EngineName,
+    masking: Masking,
 ) -> tuple[Sequence[ContentEvent], StreamPlace | None]:
     """Return the turns of the request or of its session, and their place."""
     direct, stored = request.direct_contents_source, request.vertex_session_source
     if direct is not None:
         return direct.events, place_of(request.scope or {}, direct.events)
     events = [
-        ContentEvent(content=_content(row), event_id=row.event_id, event_time=row.timestamp)
+        ContentEvent(
+            content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
+        )
         for row in rows
     ]
     if stored is None:
@@ -143,9 +164,16 @@ def _conversation(
     return events, StreamPlace(str(stored.name_in(engine)), [row.seq for row in rows])
 
 
-def _content(row: SessionEventRow) -> Content:
-    """Return an event's content; without a role in it, the author decides who spoke."""
-    content = Content.model_validate(row.content)
+def _guard(bank: MemoryBankConfig, request: GenerateMemoriesRequest, settings: Settings) -> Guard:
+    """Return the rules for a conversation; given facts are written as they are."""
+    if request.direct_memories_source is not None:
+        return Guard(Place.GENERATION)
+    return Guard.of(bank, settings.privacy_defaults, Place.GENERATION)
+
+
+def _content(row: SessionEventRow, masking: Masking) -> Content:
+    """Return an event's masked content; without a role in it, the author decides who spoke."""
+    content = Content.model_validate(masking.admitted(row.content))
     if content.role or row.author.strip().lower() in USER_ROLES:
         return content
     return content.model_copy(update={"role": "model"})

@@ -5,6 +5,7 @@ models are asked, the work plans again.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,7 @@ from app.language.facts import Candidate
 from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.fields import plan_fields
+from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import Dropped, Unmet, sums
 from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
@@ -47,6 +49,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.store.repository import UNMET_REQUESTS
+from app.platform.privacy.services.privacy import count
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
@@ -138,6 +141,7 @@ class Generation:
 
     async def _run(self, inputs: Material) -> None:
         extracted = await self._extracted(inputs)
+        await asyncio.to_thread(_mask, extracted, inputs.masking)
         extracted.count("omittedEventCount", inputs.omitted_events)
         most = self.resources.settings.tuning.generation_max_candidates
         candidates = considered(extracted.candidates, most)
@@ -148,16 +152,21 @@ class Generation:
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, inputs, consolidation)
             planned = await self._with_fields(planned, extracted.values, inputs)
+            # Once more, since a model may have put together what was apart.
+            masking = replace(inputs.masking, counts=Counter(inputs.masking.counts))
+            planned = await asyncio.to_thread(masking.plan, planned)
             facts = [change.fact for change in planned.changes if change.fact is not None]
             embedding = self.scope.embedding
             embed = embedding.vectors if self.task.request.validate_only else embedding.facts
             vectors = await embed(self.task.engine.engine, facts)
             try:
-                await self._apply(planned, vectors, _Summary.of(inputs, extracted, planned))
+                summary = _Summary.of(inputs, extracted, planned, masking)
+                await self._apply(planned, vectors, summary)
             except Aborted as aborted:
                 if attempt == _MAX_PLANS:
                     raise _keeps_changing() from aborted
             else:
+                count(masking.guard.place, masking.counts)
                 return
 
     async def _check_budget(self) -> None:
@@ -253,7 +262,8 @@ class Generation:
             writer = GenerationWriter(session, engine, writing, self.task.request, origin, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
-                response = preview(writing.engine, author, planned, summary.dropped)
+                shown = preview(writing.engine, author, planned, summary.dropped)
+                response = summary.masking.guard.without(shown).value
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
@@ -302,13 +312,17 @@ class _Summary:
     dropped: Sequence[Dropped]
     unmet: Sequence[Unmet]
     provenance: Provenance
+    masking: Masking
 
     @classmethod
-    def of(cls, inputs: Material, extracted: Extracted, planned: Plan) -> "_Summary":
+    def of(
+        cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
+    ) -> "_Summary":
         dropped = [*extracted.dropped, *planned.outcome.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
+            **masking.details(),
         }
         for name, value in sums(dropped, planned.outcome.refused).items():
             details[name] = value + details.get(name, 0) if isinstance(value, int) else value
@@ -322,7 +336,7 @@ class _Summary:
             ]
         model_id = inputs.model.model_id if inputs.model is not None else None
         has_conversation, unmet = bool(inputs.events), planned.outcome.unmet
-        return cls(model_id, has_conversation, details, dropped, unmet, inputs.provenance)
+        return cls(model_id, has_conversation, details, dropped, unmet, inputs.provenance, masking)
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
         """Return the requests to forget that were not carried out, in the form of the metadata."""
@@ -342,6 +356,12 @@ class _Summary:
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
+
+
+def _mask(extracted: Extracted, masking: Masking) -> None:
+    """Mask what was extracted before a model or an embedder sees it again."""
+    extracted.candidates = masking.candidates(extracted.candidates)
+    extracted.values = masking.values(extracted.values)
 
 
 def _engine_of(inputs: Material) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Use cases of ingestion: buffer events, schedule the operation that processes them, sweep."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,9 +20,16 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName
+from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
+from app.memory.generation.logic.masking import MASKED_COUNTS, noted
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.generation import model_of, reads_files, untouched
+from app.memory.generation.services.generation import (
+    MASKED_FIELDS,
+    model_of,
+    reads_files,
+    untouched,
+)
 from app.memory.ingestion.logic.triggers import Buffer, pause, ripe_time, rule_for
 from app.memory.ingestion.schemas import IngestEventsRequest, merged_options
 from app.memory.ingestion.store import erasure, repository
@@ -40,6 +48,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.services.privacy import PrivacyService
 
 log = structlog.get_logger()
 
@@ -61,11 +70,12 @@ class IngestionService:
 
     memories: MemoryService
     models: TextModels
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "IngestionService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources), resources.models)
+        return cls(MemoryService.of(resources), resources.models, PrivacyService.of(resources))
 
     async def ingest(
         self, name: EngineName, request: IngestEventsRequest, once: IdempotencyKey | None
@@ -76,14 +86,16 @@ class IngestionService:
         afterwards, the response is a new operation that is done.
 
         Raises:
-            InvalidArgument: the life of the revisions lies in the past, or scope or metadata are
-                too large.
+            InvalidArgument: the life of the revisions lies in the past, scope or metadata are too
+                large, or the request holds what the engine refuses.
             ResourceExhausted: with these events, the stream would exceed its quota of waiting ones.
         """
         now = self.memories.clock.now()
         check_scope_size(self.memories.settings, request.scope)
         check_metadata_size(self.memories.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
+        admitted = self.privacy.admit(name, Place.GENERATION, request, MASKED_FIELDS)
+        request, masked = await admitted
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
@@ -96,6 +108,7 @@ class IngestionService:
             stream, dropped = await self._buffer(session, stream, request, engine)
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
             new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
+            new = new.noting(**noted(masked))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
             await idempotency.replay_operation(
                 session, replace(new, operation_id=row.operation_id), once
@@ -217,6 +230,8 @@ class IngestionService:
             if not is_settled:
                 due = await self.due_time(session, stream, new.now)
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
+        both = (current.details.get(MASKED_COUNTS), new.details.get(MASKED_COUNTS))
+        counts |= noted(sum(map(Counter, both), Counter()))
         return await leases.reschedule(session, current, due, new.now, counts)
 
     async def _pause_failed(

@@ -25,6 +25,7 @@ from app.kernel.wire.content import Content
 from app.kernel.wire.json_schema import read_schema
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.kernel.wire.objects import BoundedObject
+from app.kernel.wire.privacy_config import PrivacyConfig
 from app.kernel.wire.scalars import PositiveDuration, one_of
 
 _MINUTE = timedelta(minutes=1)
@@ -340,6 +341,12 @@ class MemoryBankConfig(WireModel):
 
     memory_policy: MemoryPolicy | None = Field(
         None, description="The context policy of sessions without a policy of their own."
+    )
+
+    privacy_config: PrivacyConfig | None = Field(
+        None,
+        description="What becomes of secrets and personal data; kinds that it does not name follow"
+        " the service's defaults. An update without it keeps it.",
     )
 
     @model_validator(mode="after")

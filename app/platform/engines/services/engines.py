@@ -128,7 +128,8 @@ class EngineService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
-            values = {**_values(request, changed), "update_time": now}
+            values = _keeping_privacy(_values(request, changed), request, row)
+            values["update_time"] = now
             row = await repository.update_engine(session, row.engine_id, values)
             return await operations.insert_done(session, new, _response(row))
 
@@ -179,6 +180,18 @@ def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime
         "create_time": now,
         "update_time": now,
     }
+
+
+def _keeping_privacy(
+    values: dict[str, Any], request: ReasoningEngineRequest, row: EngineRow
+) -> dict[str, Any]:
+    """Keep stored rules that a request does not name: official clients do not know the field."""
+    config = request.context_spec and request.context_spec.memory_bank_config
+    stored = (row.bank_config or {}).get("privacyConfig")
+    if config is None or stored is None or "privacy_config" in config.model_fields_set:
+        return values
+    bank = values.get("bank_config")
+    return values if bank is None else values | {"bank_config": bank | {"privacyConfig": stored}}
 
 
 def _response(row: EngineRow) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""Rules about sensitive values: what is found, where, and what becomes of it (`privacyConfig`)."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any, Self
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+from pydantic import Field, model_validator
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import one_of
+
+MAX_CUSTOM_PATTERNS = 20
+_MAX_PATTERN_CHARS = 256
+_MAX_RULES = 100
+_PROGRAM_BYTES = 16 * 1024 * 1024
+"""Memory of all custom patterns of an engine together; RE2 refuses what needs more."""
+
+
+class Kind(StrEnum):
+    """The kinds of sensitive values that the service knows by their form."""
+
+    CREDENTIAL = "CREDENTIAL"
+    PAYMENT_CARD = "PAYMENT_CARD"
+    IBAN = "IBAN"
+    EMAIL = "EMAIL"
+    PHONE = "PHONE"
+    IP_ADDRESS = "IP_ADDRESS"
+    NATIONAL_ID = "NATIONAL_ID"
+
+
+class PrivacyAction(StrEnum):
+    """The treatment of a sensitive value."""
+
+    OFF = "OFF"
+    """It is stored as sent."""
+    MASK = "MASK"
+    """Its kind in brackets is stored in its place."""
+    REJECT = "REJECT"
+    """The request is refused."""
+
+
+class Place(StrEnum):
+    """The ways by which a text comes into the service and is looked through."""
+
+    GENERATION = "GENERATION"
+    """Conversations that become memories: `generate`, `ingestEvents`."""
+
+
+class CustomPattern(WireModel):
+    """A kind of sensitive value of an operator's own."""
+
+    name: str = Field(pattern=r"^[A-Z_]{1,32}$", description="Capital letters and underscores.")
+    pattern: str = Field(
+        min_length=1, max_length=_MAX_PATTERN_CHARS, description="A pattern of RE2 syntax."
+    )
+
+
+class PrivacyRule(WireModel):
+    """The treatment of one kind of value."""
+
+    kind: str = Field(max_length=32, description="A kind, or the name of a custom pattern.")
+    action: Annotated[PrivacyAction, one_of(PrivacyAction)]
+    where: list[Annotated[Place, one_of(Place)]] | None = Field(
+        None, min_length=1, max_length=len(Place), description="Absent: everywhere."
+    )
+
+
+class PrivacyConfig(WireModel):
+    """Rules about sensitive values. A rule with `where` wins over one without."""
+
+    rules: list[PrivacyRule] | None = Field(None, max_length=_MAX_RULES)
+    custom_patterns: list[CustomPattern] | None = Field(None, max_length=MAX_CUSTOM_PATTERNS)
+
+    @model_validator(mode="after")
+    def _has_one_rule_each(self) -> Self:
+        names = [pattern.name for pattern in self.custom_patterns or ()]
+        if len({*names, *Kind}) < len(names) + len(Kind):
+            raise ValueError("customPatterns must have names of their own")
+        known = {*names, *Kind}
+        seen: set[tuple[str, Place | None]] = set()
+        for rule in self.rules or ():
+            if rule.kind not in known:
+                kinds = ", ".join(Kind)
+                raise ValueError(
+                    f"the kind of a rule must be one of {kinds} or the name of a custom pattern"
+                )
+            # A place that one rule names twice says nothing new.
+            keys = {(rule.kind, place) for place in rule.where or (None,)}
+            if not keys.isdisjoint(seen):
+                raise ValueError(f"rules must be at most one for {rule.kind} and a place")
+            seen |= keys
+        return self
+
+    @model_validator(mode="after")
+    def _has_sound_patterns(self) -> Self:
+        compile_all(tuple(pattern.pattern for pattern in self.custom_patterns or ()))
+        return self
+
+    def actions(self, place: Place) -> dict[str, PrivacyAction]:
+        """Return the action at a place for each kind that a rule names."""
+        rules = self.rules or ()
+        general = {rule.kind: rule.action for rule in rules if not rule.where}
+        return general | {rule.kind: rule.action for rule in rules if place in (rule.where or ())}
+
+
+def built_in_rules() -> PrivacyConfig:
+    """Return the rules of an installation that sets none."""
+    masked = [
+        PrivacyRule(kind=kind, action=PrivacyAction.MASK, where=[Place.GENERATION])
+        for kind in (Kind.CREDENTIAL, Kind.PAYMENT_CARD)
+    ]
+    return PrivacyConfig(rules=masked)
+
+
+@lru_cache(maxsize=256)
+def compile_all(patterns: Iterable[str]) -> tuple[Any, ...]:
+    """Compile patterns with RE2, which matches in linear time, in a share of the memory each.
+
+    Raises:
+        ValueError: a pattern is not of RE2 syntax, matches the empty text, or is too large.
+    """
+    compiled = []
+    for number, pattern in enumerate(patterns):
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _PROGRAM_BYTES // MAX_CUSTOM_PATTERNS
+        try:
+            made = re2.compile(pattern.encode(), options)
+        except re2.error:
+            raise ValueError(
+                f"customPatterns[{number}].pattern must be of RE2 syntax and at most"
+                f" {options.max_mem // 1024} KiB when compiled"
+            ) from None
+        if made.search(b"") is not None:
+            raise ValueError(f"customPatterns[{number}].pattern must not match an empty text")
+        compiled.append(made)
+    return tuple(compiled)

@@ -1,0 +1,1 @@
+"""Sensitive values in texts, found by their forms: credentials, cards, addresses, numbers."""

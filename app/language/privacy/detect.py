@@ -1,0 +1,111 @@
+"""Search for sensitive values in a text (pure). The time is linear in the text's length."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+
+from app.kernel.wire.privacy_config import Kind
+from app.language.privacy.kinds import FORMS, Form, Span
+from app.language.privacy.labels import labelled
+
+_MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
+_LEAST_BYTES = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sensitive value: its kind, and its begin and end in characters."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find(
+    text: str, kinds: Collection[str], custom: Mapping[str, Any] | None = None
+) -> list[Finding]:
+    """Return the values of some kinds, in their order; they do not overlap.
+
+    Values that overlap are one, of the kind of the longest, so that no part of any is left.
+    `custom` has compiled patterns by name.
+    """
+    if len(text) < _LEAST_BYTES:
+        return []
+    data = text.encode(errors="surrogatepass")
+    spans = sorted(_found(data, kinds, custom or {}))
+    if not spans:
+        return []
+    return _in_characters(data, _merged(_unmasked(data, spans)))
+
+
+def _found(
+    data: bytes, kinds: Collection[str], custom: Mapping[str, Any]
+) -> Iterator[tuple[int, int, str]]:
+    for kind, forms in FORMS.items():
+        if kind in kinds:
+            for form in forms:
+                yield from ((*span, kind) for span in _of_form(data, form))
+    if Kind.CREDENTIAL in kinds:
+        yield from ((*span, Kind.CREDENTIAL) for span in labelled(data))
+    for name, pattern in custom.items():
+        if name in kinds:
+            matches = (match.span() for match in pattern.finditer(data))
+            yield from ((*span, name) for span in matches if span[0] < span[1])
+
+
+def _of_form(data: bytes, form: Form) -> Iterator[Span]:
+    for match in form.pattern.finditer(data):
+        yield from form.spans(match)
+
+
+def _unmasked(data: bytes, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Leave out what has a mask in it: it is hidden already."""
+    masks = [match.span() for match in _MASK.finditer(data)]
+    if not masks:
+        return spans
+    kept, at = [], 0
+    for span in spans:
+        while at < len(masks) and masks[at][1] <= span[0]:
+            at += 1
+        if at == len(masks) or masks[at][0] >= span[1]:
+            kept.append(span)
+    return kept
+
+
+def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    merged: list[tuple[int, int, str]] = []
+    longest = 0
+    for start, end, kind in spans:
+        if merged and start < merged[-1][1]:
+            first, last, former = merged[-1]
+            is_longer = end - start > longest
+            merged[-1] = (first, max(last, end), kind if is_longer else former)
+            longest = max(longest, end - start)
+        else:
+            merged.append((start, end, kind))
+            longest = end - start
+    return merged
+
+
+def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> list[Finding]:
+    if data.isascii():
+        return [Finding(kind, start, end) for start, end, kind in spans]
+    found, at, chars = [], 0, 0
+    for start, end, kind in spans:
+        first = chars + _length(data[at:start])
+        chars = first + _length(data[start:end])
+        at = end
+        found.append(Finding(kind, first, chars))
+    return found
+
+
+def _length(data: bytes) -> int:
+    # Bytes that continue a character are those of the form 10xxxxxx; a span of a custom pattern
+    # may not begin with one, since RE2 matches whole characters.
+    return (
+        sum((byte & 0xC0) != 0x80 for byte in data)
+        if len(data) < 64
+        else len(data.decode(errors="surrogatepass"))
+    )

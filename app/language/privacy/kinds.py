@@ -1,0 +1,241 @@
+"""The table of forms: what each kind of sensitive value looks like (pure).
+
+Sources: the issuers' documents on the prefixes of their keys; RFC 7519 (JWT), RFC 7468 (PEM), RFC
+3986 (URLs), ISO/IEC 7812 (cards), ISO 13616 (IBAN).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+
+from app.kernel.wire.privacy_config import Kind
+from app.language.privacy.checksums import (
+    MIN_CARD_DIGITS,
+    Luhn,
+    card_lengths,
+    iban_length,
+    is_iban,
+    is_json_object,
+    is_public_address,
+    is_ssn,
+)
+
+Span = tuple[int, int]
+"""Begin and end of a value, in bytes of UTF-8."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of values.
+
+    Attributes:
+        pattern: a compiled pattern for bytes.
+        spans: returns the values in a match; none for a look-alike.
+    """
+
+    pattern: Any
+    spans: Callable[[Any], Iterable[Span]]
+
+
+def _form(pattern: str, spans: Callable[[Any], Iterable[Span]]) -> Form:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 * 1024 * 1024
+    return Form(re2.compile(pattern.encode(), options), spans)
+
+
+def _value(match: Any) -> Iterable[Span]:  # noqa: ANN401 - RE2 has no types
+    """Return the group of the value, or all of a pattern without groups."""
+    yield match.span(1 if match.re.groups else 0)
+
+
+def _unless_named(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return a password, unless it stands for one, as documents write it."""
+    if match.group(1).lower() not in {b"password", b"passwd", b"pass", b"pwd", b"secret"}:
+        yield match.span(1)
+
+
+def _authorization(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return what follows a scheme; without one, a value that has a digit."""
+    if match.start(1) >= 0:
+        yield match.span(1)
+    elif any(48 <= byte <= 57 for byte in match.group(2)):
+        yield match.span(2)
+
+
+def _with_digit(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return a token that no word looks like: it has a digit, or both cases."""
+    token = match.group(1)
+    if any(48 <= byte <= 57 for byte in token) or token[3:].lower() != token[3:] != token.upper():
+        yield match.span(1)
+
+
+_PREFIXES = (
+    # Amazon Web Services, its Bedrock
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12}", r"ABSK[A-Za-z0-9+/]{30}",
+    # Google Cloud: API keys, client secrets, access and refresh tokens
+    r"AIza[A-Za-z0-9_-]{30}", r"GOCSPX-[A-Za-z0-9_-]{16}", r"ya29\.[A-Za-z0-9_-]{16}",
+    r"1//0[A-Za-z0-9_-]{20}",
+    # GitHub, GitLab
+    r"gh[pousr]_[A-Za-z0-9]{16}", r"github_pat_[A-Za-z0-9_]{16}",
+    r"gl(?:pat|ptt|dt|rt|rtr|cbt|ft|imt|agent|soat|ffct|oas|wt)-[A-Za-z0-9_-]{16}",
+    r"GR1348941[A-Za-z0-9_-]{16}",
+    # Slack, Stripe
+    r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10}", r"x(?:app|wfp)-[A-Za-z0-9-]{10}",
+    r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8}", r"whsec_[A-Za-z0-9+/]{16}",
+    # npm, PyPI, Hugging Face, SendGrid, Twilio, Telegram
+    r"npm_[A-Za-z0-9]{20}", r"pypi-[A-Za-z0-9_-]{20}", r"hf_[A-Za-z0-9]{20}",
+    r"api_org_[A-Za-z0-9]{20}", r"SG\.[A-Za-z0-9_-]{16}", r"(?:SK|AC)[0-9a-fA-F]{32}",
+    r"[0-9]{6,12}:[A-Za-z0-9_-]{32}",
+    # Azure: client secrets, DevOps
+    r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
+    # this service
+    r"omb_[A-Za-z0-9]{16}",
+    # others that document theirs
+    r"do[opr]_v1_[0-9a-f]{32}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16}", r"dapi[0-9a-f]{32}",
+    r"hv[sbr]\.[A-Za-z0-9_-]{20}", r"glsa_[A-Za-z0-9_]{20}", r"glc_[A-Za-z0-9+/=]{20}",
+    r"gsk_[A-Za-z0-9]{20}", r"xai-[A-Za-z0-9]{20}", r"pplx-[A-Za-z0-9]{20}",
+    r"r8_[A-Za-z0-9]{20}", r"tvly-[A-Za-z0-9-]{16}", r"pcsk_[A-Za-z0-9_]{20}",
+    r"lin_api_[A-Za-z0-9]{20}", r"ntn_[A-Za-z0-9]{20}", r"dckr_pat_[A-Za-z0-9_-]{16}",
+    r"figd_[A-Za-z0-9_-]{20}", r"NRAK-[A-Z0-9]{20}", r"ATATT3[A-Za-z0-9_=-]{20}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{20}", r"lsv2_(?:pt|sk)_[0-9a-f]{20}", r"sbp_[0-9a-f]{20}",
+    r"rubygems_[0-9a-f]{20}", r"PMAK-[0-9a-f]{20}",
+)  # fmt: skip
+_WORD = r"(?:^|[^A-Za-z0-9])"
+_ISSUED = rf"{_WORD}((?:{'|'.join(_PREFIXES)})(?:[A-Za-z0-9_~.+/=-]*[A-Za-z0-9_+/=-])?)"
+# Keys of OpenAI, Anthropic and those who write theirs alike.
+_SK = rf"{_WORD}(sk-[A-Za-z0-9_-]{{7,}}[A-Za-z0-9])"
+_PEM = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:[^-]|-[^-])*-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"|(?:\\[nrt]|\s|[A-Za-z0-9+/=]{16,})*)"
+)
+_JWT = r"(?:^|[^A-Za-z0-9_-])((e[yw][A-Za-z0-9_-]{6,})(?:\.[A-Za-z0-9_-]*){2,4})"
+_USER_INFO = r"(?i)[a-z][a-z0-9+.-]{1,30}://[^\s/:@?#\"'<>]*:([^\s/\"'<>]*[^\s/@\"'<>])@[^\s/]"
+_AUTHORIZATION = (
+    r"(?i)authorization\\*[\"'*]*\s*[:=]\s*\\*[\"'*]*"
+    r"(?:(?:basic|bearer|token|digest|negotiate|ntlm|api-?key|hmac|aws4-hmac-sha256)\s+"
+    r"([^\s\"'\\,;<>${][^\s\"'\\,;<>]{5,}(?:,\s*[a-z_-]+=(?:\\*\"[^\"]*\"|[^\s,\"'\\]+))*)"
+    r"|([^\s\"'\\,;<>]{8,}))"
+)
+_BEARER = r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{15,}[A-Za-z0-9_~+/=-])"
+_PARAMETERS = (
+    r"(?i)\b(?:AccountKey|SharedAccessKey|SharedSecret|sig|signature|x-amz-signature"
+    r"|x-goog-signature|x-amz-security-token)=([A-Za-z0-9+/%_.~-]{16,}=*)"
+)
+_WEBHOOK = r"https://hooks\.slack\.com/[a-z]+/([A-Za-z0-9_/-]{8,})"
+
+_GAP = r"(?:[ \t\r\n-]|\x{A0}|\x{202F}|\x{2007}|\x{2009}|[\x{2010}-\x{2015}]){0,3}"
+_DIGITS = rf"(?:^|[^\pL0-9_.,]|[^0-9][.,])([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
+_GROUP = re.compile(rb"[0-9]+")
+_ALNUM = re.compile(rb"[0-9A-Za-z]")
+_IBAN_RUN = re.compile(rb"(?:[0-9A-Za-z]|[ \t\n-]|\xc2\xa0)+")
+
+
+def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return the cards among groups of digits; other numbers may stand beside them."""
+    data, first = match.group(1), match.start(1)
+    # Where each group begins and ends: in the text, by its place among the digits alone.
+    begins, ends, count = {}, {}, 0
+    for group in _GROUP.finditer(data):
+        begins[count] = group.start()
+        count += len(group[0])
+        ends[count] = group.end()
+    if match.string[match.end() : match.end() + 1].isalpha():
+        # The last group is no number: "4111 1111 1111 1111 3rd".
+        ends.pop(count, None)
+    digits = b"".join(_GROUP.findall(data))
+    luhn, free = Luhn(digits), 0
+    for start, begin in begins.items():
+        if start >= free:
+            lengths = card_lengths(digits[start : start + 4].decode())
+            found = [n for n in lengths if start + n in ends and luhn.holds(start, start + n)]
+            if found:
+                free = start + max(found)
+                yield first + begin, first + ends[free]
+
+
+def _token(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    if is_json_object(match.group(2).decode()):
+        yield match.span(1)
+
+
+def _iban(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return the IBAN that begins here, as long as its country has it, blanks not counted."""
+    begin, data = match.start(1), match.string
+    length = iban_length(match.group(1)[:2].decode())
+    if length is None:
+        return
+    run = _IBAN_RUN.match(data, begin, begin + 4 * length)
+    ends = [char.end() for char in _ALNUM.finditer(run[0])] if run is not None else []
+    if run is None or len(ends) < length:
+        return
+    text = b"".join(_ALNUM.findall(run[0][: ends[length - 1]])).decode()
+    end = begin + ends[length - 1]
+    if is_iban(text) and not data[end : end + 1].isalnum():
+        yield begin, end
+
+
+def _address(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    if is_public_address(match.group(1).decode()):
+        yield match.span(1)
+
+
+def _phone(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    digits = sum(48 <= byte <= 57 for byte in match.group(1))
+    least = 8 if match.group(1).startswith(b"+") else 6
+    if least <= digits <= 15:
+        yield match.span(1)
+
+
+def _ssn(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    if is_ssn("".join(char for char in match.group(1).decode() if char.isdigit())):
+        yield match.span(1)
+
+
+_NUMBER = r"\(?[0-9](?:[ ./()\x{A0}-]{0,3}[0-9]){5,16}"
+_PHONE_LABEL = (
+    r"phone|mobile|cell(?:phone)?|tel|telephone|whatsapp|sms|fax|call me|text me|reach me"
+    r"|telefon(?:nummer)?|handy(?:nummer)?|mobilnummer|rufnummer|ruf mich|erreichst du mich"
+    r"|teléfono|telefono|móvil|celular|llámame|téléphone|portable|appelle[z-]*(?:-moi)?"
+    r"|cellulare|chiamami|telefone|telemóvel"
+)
+_SSN = r"[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}"
+_SSN_LABEL = r"\bssn\b|social[ -]security"
+FORMS: Mapping[Kind, Sequence[Form]] = {
+    Kind.CREDENTIAL: (
+        _form(_ISSUED, _value),
+        _form(_SK, _with_digit),
+        _form(_PEM, _value),
+        _form(_JWT, _token),
+        _form(_USER_INFO, _unless_named),
+        _form(_AUTHORIZATION, _authorization),
+        _form(_BEARER, _with_digit),
+        _form(_PARAMETERS, _value),
+        _form(_WEBHOOK, _value),
+    ),
+    Kind.PAYMENT_CARD: (_form(_DIGITS, _cards),),
+    Kind.IBAN: (_form(r"\b([A-Za-z]{2}[0-9]{2}(?:[ -]|\x{A0})?[A-Za-z0-9]{2})", _iban),),
+    Kind.EMAIL: (
+        _form(
+            r"([\pL\pN._%+'-]{0,63}[\pL\pN_%+-]@(?:[\pL\pN-]{1,63}\.)+[\pL\pN-]*[\pL\pN])", _value
+        ),
+    ),
+    Kind.PHONE: (
+        _form(r"(?:^|[^\pL\pN])((?:\+|\b00)[1-9](?:[ ./()\x{A0}-]{0,3}[0-9]){7,14})", _phone),
+        _form(rf"(?i)(?:{_PHONE_LABEL})[^0-9+\n]{{0,40}}({_NUMBER})", _phone),
+    ),
+    Kind.IP_ADDRESS: (
+        _form(r"(?:^|[^0-9A-Za-z.])([0-9]{1,3}(?:\.[0-9]{1,3}){3})(?:$|[^0-9A-Za-z.]|\.(?:$|\s))",
+              _address),
+        _form(r"(?i)(?:^|[^0-9a-z:.])([0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})", _address),
+    ),
+    Kind.NATIONAL_ID: (
+        _form(rf"(?i)(?:{_SSN_LABEL})[^0-9\n]{{0,60}}\b({_SSN})\b", _ssn),
+        _form(rf"(?i)\b({_SSN})\b[^0-9\n]{{0,40}}(?:{_SSN_LABEL})", _ssn),
+    ),
+}  # fmt: skip
+"""The forms of each kind; those that labels announce are in `labels`."""

@@ -1,0 +1,134 @@
+"""The words that announce a secret, and those that follow them in ordinary talk.
+
+English, German, Spanish and French, which the rules read, with Italian and Portuguese.
+"""
+
+WORDY = (
+    r"passwords?|passwd|passcodes?|pass[ -]?phrases?|pass[ _-]code|pwd|pw"
+    r"|passwort|passwörter|kennwort|kennwörter|losungswort"
+    r"|contrase(?:ñ|n\x{0303}?)as?|frase de contrase(?:ñ|n\x{0303}?)a|frase secreta"
+    r"|mots? de passe|phrase secr(?:è|e\x{0300}?)te|phrase de passe|mdp"
+    r"|parola d.ordine|frase segreta|senha|palavra[ -]passe"
+)
+"""Labels of which a plain word may be the value."""
+NUMERIC = (
+    r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|csc|nip|tan"
+    r"|geheimzahl|geheimnummer|(?:karten)?prüfnummer|prüfziffer|(?:security|sicherheits)[ -]?code"
+    r"|code (?:pin|secret|confidentiel)|c[óo]digo (?:pin|secreto|de seguridad|de segurança)"
+    r"|codice (?:pin|segreto|di sicurezza)|code de sécurité|cryptogramme(?: visuel)?"
+)
+"""Labels of numbers."""
+OPAQUE = (
+    r"(?:api|access|secret|private|auth|encryption|signing|license|licence|service|account"
+    r"|subscription|shared)[ _-]?key|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
+    r"|(?:api|client|app)[ _-]?secret|(?:secret|shared)[ _-]access[ _-]key"
+    r"|api[ -]?schlüssel|(?:zugriffs|zugangs|geheim)schlüssel|zugangscode|zugriffscode|geheimnis"
+    r"|clave(?: (?:secreta|privada|api|de (?:la )?api|de acceso))?|secreto"
+    r"|clé (?:secrète|privée|api|d.api|d.accès|de l.api)|clef (?:d.api|d.accès)"
+    r"|jeton(?: d.accès)?|code d.accès|identifiants"
+    r"|chiave (?:segreta|privata|api|di accesso|d.accesso)|segreto|gettone"
+    r"|chave (?:secreta|api|de api|da api|de acesso)|segredo"
+    r"|credentials?|zugangsdaten|secret|token"
+)
+"""Labels of values that are no plain words. The longer of two that begin alike comes first."""
+SUBJECTS = (
+    r"(?:credit|debit|payment|bank)?[ -]?card(?: number)?|(?:kredit|bank)?karte(?:nnummer)?|tarjeta"
+    r"|carte(?: bancaire)?|carta(?: di credito)?|cartão|visa|mastercard|amex|iban|konto(?:nummer)?"
+    r"|account(?: number)?|cuenta|compte|conto|e-?mail(?: address|-adresse)?|mail|correo|courriel"
+    r"|phone(?: number)?|number|mobile|telefon(?:nummer)?|handynummer|nummer|teléfono|número"
+    r"|téléphone|numéro|telefono|numero|ip(?: address)?|address|ssn|social security number|key"
+    r"|connection|database|url|header|jwt"
+)
+"""Other subjects of a sentence whose value may be masked."""
+CONJUNCTIONS = "and|but|und|aber|y|pero|et|mais|ma|mas"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+EQUALS = _words(
+    "is are was be equals reads says ist sind lautet lauten war heißt heisst es son era será sea"
+    " est sont était è é sono são it's c'est it\u2019s c\u2019est"
+)
+"""Words between a label and its value."""
+BECOMES = _words("to as auf zu als a à como comme come para")
+"""Words before a value that must look like a secret."""
+BACKWARD = EQUALS | _words("as als como comme come for für para pour per")
+"""Words between a value and the label that follows it."""
+ARTICLES = _words("the der die das el la le il lo")
+"""Words before a value that must look like a secret, too."""
+GOES_ON = _words("it it's its es er sie c'est it\u2019s c\u2019est elle lo")
+"""Beginnings of a sentence that says more about a label in the one before."""
+FILLERS = _words(
+    "now still just actually currently simply exactly only again jetzt nun noch einfach derzeit"
+    " wieder ahora todavía simplemente maintenant toujours simplement adesso ora ancora agora"
+    " following: folgendes: this: dies: :"
+)
+"""Words that may stand before a value."""
+
+COMPOUNDS = _words(
+    "limit limits count counts budget size length policy policies manager managers reset resets"
+    " field fields rotation expiry expiration usage price prices pricing cost costs rate bucket"
+    " window file files path page form protection strength requirement requirements generator hint"
+    " prompt holder ring rings store storage vault hash hashes hashing format economy santa"
+    " service sauce ingredient weapon agent agents garden society ballot recipe type types id"
+    " class classes object method function column table line lines box boxes entry screen dialog"
+    " board pads pad cushion max min total per"
+)
+"""Words that make a label the name of something else: "token limit"."""
+
+ORDINARY = _words(
+    # English
+    "that this these those what when where which with from your yours mine ours theirs some such"
+    " also very quite rather pretty really always never often usually sometimes soon already"
+    " safe secure insecure strong stronger weak weaker long longer short shorter good better great"
+    " best same different here there none null nil true false empty blank optional mandatory"
+    " unknown something anything nothing everything easy hard simple gone lost wrong right correct"
+    " incorrect valid invalid fine okay important necessary missing part like about between sent"
+    " both more less much even under over inside behind kept known shown given taken stolen broken"
+    " hidden forgotten written chosen set unset reset required expired secret public private"
+    " confidential personal temporary permanent case-sensitive unique random new old too not out"
+    " active inactive available unavailable ready default string text number integer boolean str"
+    " int bool none bytes object array list char varchar float optional[str] any undefined nan"
+    " patience honesty love practice time passion butter simplicity consistency hope trust sleep"
+    " kindness preparation timing communication discipline music happiness password passwords"
+    " sha-256 nobody"
+    " passphrase token tokens secret secrets credential credentials login username user email"
+    " probably perhaps maybe almost enough terrible awful ridiculous funny cool nice bad worse"
+    " obvious clear visible online offline there's it's their them they then than just only"
+    " case sensitive sort kind made up-to-date another one's ours easier harder because unless"
+    " until while whether after before during back down into onto"
+    # German
+    " nicht mehr noch immer schon leider falsch richtig abgelaufen gültig ungültig sicher unsicher"
+    " stark schwach lang kurz neu alt geheim wichtig nötig notwendig erforderlich bekannt"
+    " unbekannt leer gleich anders verloren vergessen gesperrt zurückgesetzt geändert gespeichert"
+    " dass eine einer einem einen mein meine dein deine unser sein seine ihre hier dort weg"
+    " einfach schwer kompliziert vorhanden geduld liebe zeit ganz sehr viel wenig genug etwas"
+    " nichts alles zwischen unter über beim wieder bereits auch aber oder wenn weil"
+    # Spanish
+    " incorrecta incorrecto correcta correcto segura seguro débil fuerte larga corta nueva nuevo"
+    " vieja igual distinta válida válido inválida inválido vacía vacío necesaria necesario"
+    " obligatoria secreta secreto privada personal importante paciencia amor tiempo demasiado muy"
+    " siempre nunca todavía aquí donde cuando porque pero para como algo nada todo esta este esto"
+    " caducada caducado olvidada única escuchar practicar saber tener hacer mantener fácil difícil"
+    # French
+    " faux fausse incorrect correcte valide invalide expiré oublié perdu trop très toujours jamais"
+    " encore ici dans sous avec sans pour mais parce quelque tout rien forte fort faible longue"
+    " long court courte nouveau nouvelle ancien même différent différente vide obligatoire"
+    " nécessaire secrète importante patience amour temps simple sûr sûre celui celle notre votre"
+    " leur bien mieux facile difficile requis"
+    # Italian and Portuguese
+    " sbagliata sbagliato errata errato corretta corretto valida valido scaduta scaduto sicura"
+    " sicuro debole lunga corta nuova nuovo vecchia uguale diversa vuota necessaria obbligatoria"
+    " segreta importante pazienza amore tempo troppo molto sempre mai ancora qui dove quando"
+    " perché questa questo nella nel tutto niente facile difficile errada errado forte fraca nova"
+    " velha muito sempre"
+)
+"""Words that follow a label in ordinary talk; none of them is taken for a value."""
+ORDINARY_END = (
+    r"(?:ed|ing|ly|able|ible|less|ful|ous|ive|est"
+    r"|tada|tado|cida|cido|dida|dido|nada|nado|rada|rado|sada|sado|zada|zado|mente"
+    r"|é|ée|és|ées|ment|ata|ato|uta|uto|ita|ito|iert|tzt|ndert|chert|ssen|ssert|ert|bar|lich|ig)"
+)
+"""Ends of participles, adverbs and adjectives."""

@@ -1,0 +1,60 @@
+"""Replacement of sensitive values by their kinds in brackets (pure)."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+
+from app.language.privacy.detect import find
+from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
+
+_MAX_ROUNDS = 3
+"""A custom pattern may match what its own mask has laid open, again and again."""
+
+_LABEL = f"{WORDY}|{NUMERIC}|{OPAQUE}|{SUBJECTS}"
+_WORDS = r"(?:[^\s\[]+\s+)"
+_ANNOUNCES = re2.compile(
+    rf"(?i)(?:{CONJUNCTIONS})?\W*{_WORDS}{{0,6}}?(?:{_LABEL})(?:\W+{_WORDS}{{0,6}}|\W*)"
+)
+_CONCLUDES = re2.compile(rf"(?i)\W*{_WORDS}{{0,4}}?(?:{_LABEL})\W*")
+_JOINS = re2.compile(rf"(?i)[;!?]\s|[,.]\s+\w|\w\s(?:{CONJUNCTIONS})\s")
+_MASK = re.compile(r"\[[A-Z_]{1,32}\]")
+_BETWEEN = " \t\r\n,.;:!?"
+_LETTER = re.compile(r"\w")
+
+
+def mask(
+    text: str, kinds: Collection[str], custom: Mapping[str, Any] | None = None
+) -> tuple[str, Counter[str]]:
+    """Return a text with its values masked, and how many there were of each kind."""
+    counts: Counter[str] = Counter()
+    for _ in range(_MAX_ROUNDS):
+        findings = find(text, kinds, custom)
+        if not findings:
+            break
+        pieces, at = [], 0
+        for finding in findings:
+            pieces += [text[at : finding.start], f"[{finding.kind}]"]
+            at = finding.end
+            counts[finding.kind] += 1
+        text = "".join(pieces) + text[at:]
+    return text, counts
+
+
+def is_only_mask(text: str) -> bool:
+    """Return True for a statement whose value is all mask: "My password is [CREDENTIAL]"."""
+    *before, after = _MASK.split(text)
+    if not before:
+        return False
+    if _LETTER.search(after) is not None:
+        return not before[0].strip() and len(before) == 1 and _is_all(_CONCLUDES, after)
+    return all(
+        _LETTER.search(one) is None or _is_all(_ANNOUNCES, one.strip(_BETWEEN)) for one in before
+    )
+
+
+def _is_all(pattern: Any, text: str) -> bool:  # noqa: ANN401 - RE2 has no types
+    """Return True if a text is nothing but a label among some words."""
+    return pattern.fullmatch(f"{text} ") is not None and _JOINS.search(text) is None

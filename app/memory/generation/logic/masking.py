@@ -1,0 +1,109 @@
+"""Masking of what a generation has found, before it is sent on or written (pure)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.language.facts import Candidate
+from app.language.privacy.mask import is_only_mask
+from app.memory.generation.logic.plan import Plan, PlannedChange
+from app.memory.generation.logic.profiles import FieldChange, FieldValue
+from app.platform.privacy.logic.guard import Guard
+
+MASKED_COUNTS = "maskedCounts"
+"""Field of an operation's metadata: masked values, by kind."""
+
+
+def noted(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the metadata about masked values; nothing if there are none."""
+    return {MASKED_COUNTS: dict(counts)} if counts else {}
+
+
+@dataclass
+class Masking:
+    """One generation's masking, with what it has done.
+
+    Attributes:
+        counts: masked values, by kind.
+        only: facts left out since they would say nothing but a mask.
+    """
+
+    guard: Guard
+    counts: Counter[str] = field(default_factory=Counter)
+    only: int = 0
+
+    def details(self) -> dict[str, Any]:
+        """Return the metadata about what was masked."""
+        return noted(self.counts) | ({"maskedOnly": self.only} if self.only else {})
+
+    def admitted(self, content: object) -> Any:  # noqa: ANN401 - any JSON
+        """Return the content of an event masked.
+
+        Raises:
+            InvalidArgument: it holds what the engine refuses.
+        """
+        found = self.guard.admitted(content, "vertexSessionSource")
+        self.counts += found.counts
+        return found.value
+
+    def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates masked, without those that are all mask."""
+        kept = [
+            replace(
+                one,
+                fact=self._of(one.fact),
+                source=self._of(one.source, is_counted=False),
+                context=self._of(one.context, is_counted=False),
+                question=self._of(one.question, is_counted=False),
+            )
+            for one in found
+        ]
+        says = [one for one in kept if one.forget or not self._is_only(one.fact)]
+        self.only += len(kept) - len(says)
+        return says
+
+    def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
+        """Return the statements about profiles masked; a value that is all mask is left out."""
+        kept = [replace(one, value=self._named(one.field, one.value)) for one in found]
+        says = [one for one in kept if not self._is_only(one.value)]
+        self.only += len(kept) - len(says)
+        return says
+
+    def plan(self, planned: Plan) -> Plan:
+        """Return the changes masked, as they are to be written."""
+        masked = [self._change(change) for change in planned.changes]
+        kept = [
+            change
+            for change in masked
+            if change.action == "DELETED" or not self._is_only(change.fact)
+        ]
+        self.only += len(masked) - len(kept)
+        return replace(planned, changes=tuple(kept))
+
+    def _change(self, change: PlannedChange) -> PlannedChange:
+        return replace(
+            change,
+            # The text that a deleted memory had names it, and is not written.
+            fact=change.fact if change.action == "DELETED" else self._of(change.fact),
+            extracted=tuple(self._of(fact, is_counted=False) for fact in change.extracted),
+            field=None if change.field is None else self._field(change.field),
+        )
+
+    def _field(self, change: FieldChange) -> FieldChange:
+        data = self._of(change.data, is_counted=False)
+        return replace(change, value=self._named(change.field, change.value), data=data)
+
+    def _named(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Return the masked value of a field, whose name may be a label."""
+        (masked,) = self._of({name: value}).values()
+        return masked
+
+    def _of(self, value: Any, *, is_counted: bool = True) -> Any:  # noqa: ANN401 - any JSON
+        found = self.guard.without(value)
+        if is_counted:
+            self.counts += found.counts
+        return found.value
+
+    def _is_only(self, value: object) -> bool:
+        return not self.guard.is_idle and isinstance(value, str) and is_only_mask(value)

@@ -1,0 +1,1 @@
+"""Rules about sensitive values, applied to what comes into an engine."""

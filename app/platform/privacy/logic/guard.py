@@ -1,0 +1,79 @@
+"""The rules of an engine about sensitive values at one place, applied to JSON values (pure)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+from app.kernel.wire.privacy_config import (
+    Place,
+    PrivacyAction,
+    PrivacyConfig,
+    compile_all,
+)
+from app.kernel.wire.violations import MAX_VIOLATIONS
+from app.language.privacy.walk import Masked, masked
+from app.platform.engines.logic.config import MemoryBankConfig
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Kinds that are masked, and those that are refused, at a place.
+
+    Attributes:
+        custom: compiled patterns by name.
+    """
+
+    place: Place
+    masks: frozenset[str] = frozenset()
+    rejects: frozenset[str] = frozenset()
+    custom: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: MemoryBankConfig, defaults: PrivacyConfig, place: Place) -> "Guard":
+        """Return the rules of an engine; the defaults are for the kinds that it does not name.
+
+        A custom pattern without a rule is masked in generation, as credentials are.
+        """
+        own = config.privacy_config or PrivacyConfig()
+        patterns = [*(defaults.custom_patterns or ()), *(own.custom_patterns or ())]
+        actions: dict[str, PrivacyAction] = {}
+        if place is Place.GENERATION:
+            actions = {pattern.name: PrivacyAction.MASK for pattern in patterns}
+        actions |= defaults.actions(place) | own.actions(place)
+        compiled = compile_all(tuple(pattern.pattern for pattern in patterns))
+        return cls(
+            place,
+            frozenset(kind for kind, action in actions.items() if action is PrivacyAction.MASK),
+            frozenset(kind for kind, action in actions.items() if action is PrivacyAction.REJECT),
+            dict(zip((pattern.name for pattern in patterns), compiled, strict=True)),
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is looked for."""
+        return not self.masks and not self.rejects
+
+    def admitted(self, value: object, path: str = "") -> Masked:
+        """Return a value of a request without what is masked.
+
+        Raises:
+            InvalidArgument: it holds what is refused; its fields and kinds are named.
+        """
+        refused = masked(value, self.rejects, self.custom, path) if self.rejects else None
+        if refused is not None and refused.places:
+            raise _refusal(refused.places)
+        return masked(value, self.masks, self.custom, path)
+
+    def without(self, value: object) -> Masked:
+        """Return a value that no caller sent, such as a model's, without all that is found."""
+        return masked(value, self.masks | self.rejects, self.custom)
+
+
+def _refusal(places: Mapping[str, tuple[str, ...]]) -> InvalidArgument:
+    violations = [
+        FieldViolation(path, f"must not hold sensitive content; got {', '.join(kinds)}.")
+        for path, kinds in list(places.items())[:MAX_VIOLATIONS]
+    ]
+    listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
+    return InvalidArgument(listed, Reason.SENSITIVE_CONTENT, violations=violations)

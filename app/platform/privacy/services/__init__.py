@@ -1,0 +1,1 @@
+"""Use cases of privacy; the entry is `privacy.py`."""

@@ -1,0 +1,1 @@
+"""The cost of looking for secrets and personal data."""

@@ -1,0 +1,98 @@
+"""What looking for sensitive values costs: `python -m benchmarks.privacy [--rounds N]`.
+
+Texts of two lengths are searched under the defaults and for all kinds. Then generations of six
+messages by the built-in rules run in turn with the defaults and with everything off.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from statistics import median, quantiles
+from typing import Any
+
+from app.kernel.wire.privacy_config import Kind
+from app.language.privacy.mask import mask
+from benchmarks.hygiene.bank import Bank, open_bank, seconds
+from benchmarks.surroundings import data_folder, unread_logs
+
+_TALK = (
+    "We spent the weekend in the mountains, and the weather was better than the forecast had said."
+    " On Sunday we took the train at 10:45 and were home for dinner. Anna wants to come along next"
+    " time, so I need a cabin with three rooms from 12 to 14 June. Last year we paid 1,299 for it."
+    " Please remind me to write to the owner on Monday, and to take the blue tent to the repair. "
+)
+_LABELS = (
+    "I moved to Oslo on 3 May 2024, and I like it here. My order 20240115-778 is late again. Could"
+    " you book a window seat on flight LH1234 at 10:45? I forgot my password, the token expired."
+    " See https://example.com/help?id=9 or ask Anna. "
+)
+_MESSAGES = (
+    "I live in Oslo.",
+    "I work as a nurse.",
+    "My dog is called Rex.",
+    "I am allergic to nuts.",
+    "I like green tea.",
+    "My favorite color is blue.",
+)
+_DEFAULTS = {Kind.CREDENTIAL, Kind.PAYMENT_CARD}
+_OFF = [{"kind": kind, "action": "OFF"} for kind in Kind]
+_MILLI = 1_000
+
+
+def _milliseconds(text: str, kinds: set[Kind], rounds: int) -> list[float]:
+    taken = []
+    for _ in range(rounds):
+        begin = seconds()
+        mask(text, kinds)
+        taken.append((seconds() - begin) * _MILLI)
+    return taken
+
+
+def _texts(rounds: int) -> None:
+    print(f"{'search in a text':<28}{'p50 ms':>10}{'p99 ms':>10}")
+    for name, length, times in (("4 KB", 4_096, rounds * 20), ("1 MB", 1_000_000, rounds)):
+        for said, of, kinds in (
+            (_TALK, "talk", _DEFAULTS),
+            (_TALK, "talk, all kinds", set(Kind)),
+            (_LABELS, "full of labels", _DEFAULTS),
+        ):
+            text = (said * (length // len(said) + 1))[:length]
+            cuts = quantiles(_milliseconds(text, kinds, times), n=100)
+            print(f"{name + ', ' + of:<28}{cuts[49]:>10.3f}{cuts[98]:>10.3f}")
+
+
+async def _generations(bank: Bank, rounds: int) -> None:
+    events: Sequence[dict[str, Any]] = [
+        {"content": {"role": "user", "parts": [{"text": text}]}} for text in _MESSAGES
+    ]
+    taken: dict[str, list[float]] = {"off": [], "defaults": []}
+    for number in range(rounds):
+        for name, rules in (("off", _OFF), ("defaults", [])):
+            config = {"contextSpec": {"memoryBankConfig": {"privacyConfig": {"rules": rules}}}}
+            answer = await bank.client.patch("", params={"updateMask": "context_spec"}, json=config)
+            answer.raise_for_status()
+            begin = seconds()
+            await bank.generated({"case": f"{name} {number}"}, list(events))
+            taken[name].append((seconds() - begin) * _MILLI)
+    off, on = median(taken["off"]), median(taken["defaults"])
+    print(f"\ngeneration of six messages: {off:.2f} ms off, {on:.2f} ms under the defaults,")
+    print(f"{on - off:+.2f} ms, ratio {on / off:.3f} (medians of {rounds})")
+
+
+async def _run(rounds: int) -> None:
+    with unread_logs(), data_folder() as folder:
+        async with open_bank(folder) as bank:
+            await _generations(bank, rounds)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=50)
+    rounds: int = parser.parse_args().rounds
+    _texts(rounds)
+    asyncio.run(_run(rounds))
+
+
+if __name__ == "__main__":
+    main()
