@@ -11,11 +11,22 @@ from pydantic_settings import SettingsError
 from app.adapters.logs import configure_logs
 from app.kernel.tuning import Tuning
 from app.settings.environment import PREFIX, environment, misspelt, unknown
+from app.settings.secret_files import (
+    PROVIDER_KEYS,
+    SUFFIX,
+    SecretFileError,
+    exposed,
+    secret_names,
+    take_provider_keys,
+)
 from app.settings.setting_types import is_of_a_link
 from app.settings.settings import CONSTANTS, Settings
 
 TUNING = f"{PREFIX}TUNING"
 """The variable that changes constants."""
+SECRETS = secret_names(Settings.model_fields)
+VARIABLES = [*Settings.model_fields, *(f"{name}{SUFFIX}" for name in SECRETS)]
+"""All that is read, without the prefix."""
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
@@ -32,22 +43,24 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
 
     A variable with nearly the name of a setting ends the command: it was meant as that setting.
     """
-    names = list(Settings.model_fields)
-    if wrong := misspelt(environment(), [*names, *CONSTANTS]):
+    if wrong := misspelt(environment(), [*VARIABLES, *CONSTANTS]):
         fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
     try:
+        take_provider_keys(environment())
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         for item in error.errors():
             typer.echo(_sentence(item["loc"], item["msg"]), err=True)
         raise typer.Exit(MISUSED) from None
+    except SecretFileError as error:
+        fail(str(error), MISUSED)
     except SettingsError as error:
         # The message holds the name of the field, and no value.
         named = _FIELD.search(str(error))
         name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
         fail(f"{name}: is not valid JSON.", MISUSED)
     configure_logs(settings)
-    _warn(names, settings.tuning)
+    _warn(settings.tuning)
     return settings
 
 
@@ -70,12 +83,12 @@ def _sentence(place: tuple[int | str, ...], message: str) -> str:
     return f"{PREFIX}{'_'.join([setting, *inner]).upper()}: {message}"
 
 
-def _warn(names: list[str], tuning: Tuning) -> None:
-    """Log the variables that are not read."""
+def _warn(tuning: Tuning) -> None:
+    """Log the variables that are not read, and the secrets that others can read."""
     # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
     constants = {f"{PREFIX}{name.upper()}": name for name in CONSTANTS}
-    unread = unknown(environment(), names)
+    unread = unknown(environment(), VARIABLES)
     for name in sorted(constants.keys() & set(unread)):
         constant = constants[name]
         meaning = f"a constant now; {TUNING} changes {constant!r} if it must be"
@@ -83,6 +96,9 @@ def _warn(names: list[str], tuning: Tuning) -> None:
         log.warning("setting.retired", name=name, why=meaning, in_force=value)
     if others := [name for name in unread if name not in constants]:
         log.warning("settings.unknown", names=others)
+    secrets = [*(PREFIX + name.upper() for name in SECRETS), *PROVIDER_KEYS]
+    for name in exposed(environment(), secrets):
+        log.warning("settings.exposed", name=name, why="the group or everybody may read the file")
     for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):
         if is_of_a_link(port := environment().get(name, "")):
             meaning = "set by the container platform for a service of this name, and not read"

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 
 from app.settings.setting_types import is_of_a_link
 
@@ -12,10 +12,9 @@ _OF_OTHERS = re.compile(
     r"(?:TEST|CLIENT)_.*|PUBLISH|(?:.*_)?SERVICE_HOST|(?:.*_)?SERVICE_PORT(?:_.*)?|(?:.*_)?PORT_.*"
 )
 """Names that tests, clients, compose and container platforms use."""
-_FROM_FILE = "_FILE"
 
 
-def environment() -> Mapping[str, str]:
+def environment() -> MutableMapping[str, str]:
     """Return the environment variables of this process."""
     return os.environ
 
@@ -23,7 +22,8 @@ def environment() -> Mapping[str, str]:
 def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
     """Return each name within two edits of a setting's name, mapped to that setting.
 
-    `settings` are names of fields. An edit inserts, deletes, replaces or swaps one letter.
+    `settings` are names of fields and of files with secrets. An edit inserts, deletes, replaces or
+    swaps one letter.
     """
     names = [name.upper() for name in settings]
     nearest_settings = {}
@@ -36,8 +36,7 @@ def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str,
 
 def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
     """Return the names of unknown variables, in capitals. Settings are read in any case."""
-    names = {name.upper() for name in settings}
-    known = names | {name + _FROM_FILE for name in names}
+    known = {name.upper() for name in settings}
     return sorted(
         name.upper()
         for name, value in variables.items()

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import Field, IPvAnyNetwork, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
 from app.kernel.ranking import Ranking
@@ -22,6 +22,7 @@ from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
+from app.settings.secret_files import SecretFiles
 from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
 from app.settings.task_settings import ReaderModel, TaskSettings
 from app.settings.token_settings import TokenSettings
@@ -263,6 +264,19 @@ class Settings(
             raise PydanticCustomError("constants", message, {"names": ", ".join(sorted(unknown))})
         constants = {name: given[name] for name in CONSTANTS & given.keys()}
         return {**given, "tuning": {**known, **constants}} if constants else given
+
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read secrets from files as well, but neither from `.env` nor from a folder."""
+        return init_settings, SecretFiles(settings_cls), env_settings
 
     @override
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -26,6 +26,10 @@ Every setting is an environment variable, read once at the start. All of them ar
 variable whose name is one or two letters away from a setting stops the start, and the message
 names the setting; other unknown `MEMORY_BANK_` variables are listed in one warning.
 
+Keys, addresses of databases, and the variables with which model providers take their keys, may be
+read from a file: `MEMORY_BANK_ADMIN_KEY_FILE=/run/secrets/admin-key`. A line break at its end is
+cut. A variable together with its file is refused. A file that others may read causes a warning.
+
 Lists and objects are written as JSON. `none` stands for "no bound" where a setting allows it.
 """
 

@@ -58,6 +58,27 @@ def test_runs_without_privileges(services: dict[str, Any], name: str) -> None:
     assert services[name]["cap_drop"] == ["ALL"]
     assert services[name]["security_opt"] == ["no-new-privileges:true"]
     assert "user" not in services[name]  # that of the image, which is not root
+    assert services[name]["read_only"] is True
+    assert services[name]["tmpfs"] == ["/tmp"]
+
+
+@pytest.mark.parametrize("name", ["postgres", *_OURS])
+def test_neither_a_process_nor_its_log_takes_the_whole_machine(
+    services: dict[str, Any], name: str
+) -> None:
+    assert services[name]["pids_limit"] == 512
+    assert services[name]["mem_limit"] in {"2g", "4g"}
+    assert services[name]["logging"]["options"] == {"max-size": "20m", "max-file": "5"}
+
+
+def test_postgres_has_time_to_stop_and_memory_to_share(services: dict[str, Any]) -> None:
+    assert services["postgres"]["stop_grace_period"] == "60s"
+    assert services["postgres"]["shm_size"] == "256m"
+
+
+@pytest.mark.parametrize("name", _OURS)
+def test_every_setting_reaches_the_processes(services: dict[str, Any], name: str) -> None:
+    assert services[name]["env_file"] == [{"path": ".env", "required": False}]
 
 
 def test_nothing_must_be_set_before_the_first_start(services: dict[str, Any]) -> None:

@@ -4,13 +4,13 @@ import pytest
 import typer
 from structlog.testing import capture_logs
 
-from app.adapters.terminal import MISUSED, read_settings
+from app.adapters.terminal import MISUSED, VARIABLES, read_settings
 from app.settings.environment import PREFIX, misspelt, unknown
 from app.settings.settings import Settings
 
-NAMES = list(Settings.model_fields)
+NAMES = VARIABLES
 OF_OTHERS = [
-    *("TEST_DATABASE_URL", "CLIENT_KEY", "PUBLISH", "ADMIN_KEY_FILE", "MODEL_FILE"),
+    *("TEST_DATABASE_URL", "CLIENT_KEY", "PUBLISH"),
     *("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "API_SERVICE_HOST", "API_SERVICE_PORT"),
     *("PORT_8000_TCP", "PORT_8000_TCP_ADDR", "API_PORT_8000_TCP_PROTO"),
 ]
@@ -26,6 +26,7 @@ def _leave_logs(settings: Settings) -> None:
     [
         ("MODLE", "MODEL"),
         ("MODEL_KYE", "MODEL_KEY"),
+        ("MODEL_KEY_FIEL", "MODEL_KEY_FILE"),
         ("DATABASE_URI", "DATABASE_URL"),
         ("ADMINKEY", "ADMIN_KEY"),
         ("ADMIN__KEYS", "ADMIN_KEY"),
@@ -51,12 +52,14 @@ def test_other_names_are_unknown_but_for_links_to_services() -> None:
         f"{PREFIX}API_PORT": "tcp://10.0.0.1:80",
         f"{PREFIX}A_PORT": "tcp://10.0.0.1:80",
         f"{PREFIX}MODEL_ANSWERS_IN_VERSE": "1",
+        f"{PREFIX}MODEL_FILE": "no secret is read from here",
     }
 
     assert misspelt(environment, NAMES) == {}
     assert unknown(environment, NAMES) == [
         f"{PREFIX}FAVOURITE_COLOUR",
         f"{PREFIX}MODEL_ANSWERS_IN_VERSE",
+        f"{PREFIX}MODEL_FILE",
     ]
 
 

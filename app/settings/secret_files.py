@@ -1,0 +1,118 @@
+"""Secrets from files: the variable `X_FILE` names a file that holds the value of `X`."""
+
+import stat
+from collections.abc import Iterable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import PydanticBaseSettingsSource
+from typing_extensions import override
+
+from app.settings.environment import PREFIX, environment
+
+SUFFIX = "_FILE"
+PROVIDER_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OLLAMA_API_KEY",
+    "OPENAI_API_KEY",
+)
+"""Variables that the clients of model providers read themselves."""
+_MAX_BYTES = 64 * 1024
+_OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
+
+
+class SecretFileError(Exception):
+    """The refusal of a secret's file. Its message names the variable, and no content."""
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """The source of the settings that are secrets."""
+
+    @override
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        variable = PREFIX + field_name.upper()
+        return _read(environment(), variable), field_name, False
+
+    @override
+    def __call__(self) -> dict[str, Any]:
+        fields = self.settings_cls.model_fields
+        found = {name: self.get_field_value(fields[name], name)[0] for name in secret_names(fields)}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
+    """Return the names of the settings that are secrets."""
+    return [name for name, field in fields.items() if _is_secret(field.annotation)]
+
+
+def take_provider_keys(variables: MutableMapping[str, str]) -> None:
+    """Set the variables of model providers whose values are in files.
+
+    Raises:
+        SecretFileError: a file cannot be used, or a variable is set as well.
+    """
+    for name in PROVIDER_KEYS:
+        # What was taken before, by a command in the same process, is no second value.
+        if (value := _read({**variables, name: ""}, name)) is not None:
+            if variables.get(name) not in {None, "", value}:
+                raise _both(name)
+            variables[name] = value
+
+
+def exposed(variables: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Return those of the variables whose files the group or everybody may read."""
+    given = _in_capitals(variables)
+    files = {name: path for name in names if (path := given.get(name + SUFFIX))}
+    return [
+        name + SUFFIX
+        for name, path in files.items()
+        if Path(path).stat().st_mode & _OTHERS_MAY_READ
+    ]
+
+
+def _is_secret(annotation: Any) -> bool:  # noqa: ANN401 - an annotation may be anything
+    return annotation is SecretStr or any(map(_is_secret, get_args(annotation)))
+
+
+def _in_capitals(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables in capitals. Settings are read in any case."""
+    return {name.upper(): value for name, value in variables.items()}
+
+
+def _read(variables: Mapping[str, str], name: str) -> str | None:
+    """Return what the file of a variable holds; None without a file."""
+    given = _in_capitals(variables)
+    # An empty value counts as absent: compose passes on variables without a value.
+    if not (path := given.get(name + SUFFIX)):
+        return None
+    if given.get(name):
+        raise _both(name)
+    return _content(name + SUFFIX, Path(path))
+
+
+def _both(name: str) -> SecretFileError:
+    return SecretFileError(f"{name} and {name}{SUFFIX} are both set: set only one of them.")
+
+
+def _content(variable: str, path: Path) -> str:
+    try:
+        # Not a pipe, say: opening one that nobody writes would wait for ever.
+        if not path.is_file():
+            raise SecretFileError(f"{variable} must name a file that exists; got {path}.")
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        value = content.decode()
+    except OSError as error:
+        reason = error.strerror
+        raise SecretFileError(f"{variable}: {path} cannot be read: {reason}.") from None
+    except UnicodeDecodeError:
+        raise SecretFileError(f"{variable}: {path} must be text in UTF-8.") from None
+    if len(content) > _MAX_BYTES:
+        raise SecretFileError(f"{variable}: {path} must have at most {_MAX_BYTES} bytes.")
+    if not (value := value.removesuffix("\n").removesuffix("\r")):
+        raise SecretFileError(f"{variable}: {path} must hold a value; it is empty.")
+    return value
