@@ -14,7 +14,7 @@ from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.process import cost_commands, key_commands
+from app.process import cost_commands, key_commands, operation_commands
 
 app = typer.Typer(
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(key_commands.app, name="keys")
+app.add_typer(operation_commands.app, name="operations")
 app.command("costs")(cost_commands.costs)
 
 

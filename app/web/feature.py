@@ -6,7 +6,14 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.resources import HoldsAnything, RemoveOfEngine, Resources, ResponseReader, Sweep
+from app.adapters.resources import (
+    HoldsAnything,
+    RemoveOfEngine,
+    Resources,
+    ResponseReader,
+    Retry,
+    Sweep,
+)
 from app.settings.settings import Settings
 from app.web.routing import Router
 
@@ -42,6 +49,7 @@ class Feature:
         children: removes what an engine holds of this feature.
         holds: whether an engine holds anything that its deletion needs `force` for.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+        retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         response_readers: by the kind of the operations whose answers they complete.
         gauges: refreshes metrics from the database, by the source that they stand for.
         install: runs once for the resources of a process, before they serve.
@@ -55,6 +63,7 @@ class Feature:
     children: RemoveOfEngine | None = None
     holds: HoldsAnything | None = None
     waiting_kinds: Sequence[str] = ()
+    retries: Mapping[str, Retry] = field(default_factory=dict)
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(
         default_factory=dict
     )

@@ -1,8 +1,11 @@
 """Registers summaries."""
 
+from app.adapters.resources import Retry
 from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
+from app.conversation.summaries.services.summaries import retry
+from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import SUMMARIZE
 from app.web.feature import Feature
 
@@ -10,5 +13,6 @@ FEATURE = Feature(
     "summaries",
     routers=(router,),
     jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
+    retries={REGENERATE: Retry(Permission.SESSIONS_UPDATE, retry)},
     install=watch_events,
 )

@@ -304,6 +304,7 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     so that two erasures do not wait for each other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
+    await erasure.clear_requests(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
     await stored.withdraw_texts(session, engine_id)
     return erased
