@@ -64,6 +64,10 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
     their request is kept. The new operation's metadata name the failed one in `retriedOperation`,
     and those of the failed one the new one in `retriedBy`.
     """
+    ways = context.resources.registry.retries.values()
+    if not any(context.caller.may(way.permission) for way in ways):
+        # Told before what is there is looked up, as for every missing permission.
+        context.require(Permission.MEMORIES_GENERATE)
     service = RetryService(context.resources)
     return Operation.from_row(await service.retry(name, context.once({}), context.require))
 
