@@ -17,6 +17,7 @@ from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.readers import Readers
 from app.kernel.clock import Clock, FixedClock, SystemClock
+from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -50,12 +51,28 @@ class Sweep:
     order: int = 0
 
 
+@dataclass(frozen=True)
+class Retry:
+    """The retry of failed operations of one kind.
+
+    Attributes:
+        permission: what the kind's own method demands.
+        renew: completes the new operation in the transaction that inserts it. The arguments are
+            the caller's resources, the session, the failed operation's row and the
+            `NewOperation`, which already has the row's request.
+    """
+
+    permission: Permission
+    renew: "Callable[[Resources, Session, Any, Any], Awaitable[Any]]"
+
+
 @dataclass
 class Registry:
     """The hooks that features have registered.
 
     Attributes:
         response_readers: complete the responses of operations, by kind.
+        retries: how failed operations are retried, by kind.
         event_listeners: called with each `sessions.services.changes.Appended` that completes an
             exchange.
         event_erasers: called with each `sessions.services.changes.Erased`.
@@ -67,6 +84,7 @@ class Registry:
     """
 
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
+    retries: dict[str, Retry] = field(default_factory=dict)
     event_listeners: list[EventListener] = field(default_factory=list)
     event_erasers: list[EventListener] = field(default_factory=list)
     sweeps: tuple[Sweep, ...] = ()

@@ -14,7 +14,7 @@ from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.process import cost_commands, erasure_commands, key_commands
+from app.process import cost_commands, erasure_commands, key_commands, operation_commands
 
 app = typer.Typer(
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(key_commands.app, name="keys")
 app.add_typer(erasure_commands.app, name="erasures")
+app.add_typer(operation_commands.app, name="operations")
 app.command("costs")(cost_commands.costs)
 
 

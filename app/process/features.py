@@ -80,6 +80,7 @@ def check(features: Sequence[Feature]) -> None:
         ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
         ("erasure of", ((feature, _erased(feature)) for feature in features)),
         ("gauge", ((feature, feature.gauges) for feature in features)),
+        ("retry", ((feature, feature.retries) for feature in features)),
         ("response reader", ((feature, feature.response_readers) for feature in features)),
         ("method", ((feature, _methods(feature)) for feature in features)),
     ):
@@ -139,6 +140,7 @@ def register(resources: Resources) -> Resources:
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
+        registry.retries.update(feature.retries)
         for kind, reader in feature.response_readers.items():
             registry.response_readers[kind] = reader(resources)
         if feature.install is not None:

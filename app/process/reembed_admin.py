@@ -55,7 +55,7 @@ async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: 
         url = await stack.enter_async_context(database_of(settings, may_make=False))
         resources = await stack.enter_async_context(open_resources(settings, url))
         if engine_ids is None:
-            names = await _all_engines(resources)
+            names = await all_engines(resources)
         else:
             names = [EngineName(WILDCARD, WILDCARD, engine_id) for engine_id in engine_ids]
         queued = [await _queued(resources, name) for name in names]
@@ -64,7 +64,8 @@ async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: 
         return all(operation.error is None for operation in ended)
 
 
-async def _all_engines(resources: Resources) -> list[EngineName]:
+async def all_engines(resources: Resources) -> list[EngineName]:
+    """Return the names of all engines."""
     service = EngineService.of(resources)
     everywhere = LocationName(WILDCARD, WILDCARD)
     names: list[EngineName] = []

@@ -22,9 +22,9 @@ _RESTART_SECONDS = 1.0
 
 def make_runner(resources: Resources) -> Runner:
     """Build the runner with every kind of job."""
-    register(resources)
+    retried = register(resources).registry.retries
     functions = {kind: partial(run, resources=resources) for kind, run in jobs().items()}
-    return Runner(resources.db, resources.clock, resources.settings, functions)
+    return Runner(resources.db, resources.clock, resources.settings, functions, retried)
 
 
 @asynccontextmanager

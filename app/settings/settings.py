@@ -222,6 +222,12 @@ class Settings(
     operation_retention_seconds: float = Field(
         7 * _DAY_SECONDS, gt=0, description="How long a finished operation is kept."
     )
+    failed_request_retention_seconds: float = Field(
+        2 * _DAY_SECONDS,
+        ge=0,
+        description="How long the request of a failed operation is kept for `:retry`; 0: not at"
+        " all.",
+    )
 
     # Worker
     worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
@@ -295,6 +301,11 @@ class Settings(
     def revision_ttl(self) -> timedelta:
         """The life of a revision when nothing else sets it."""
         return timedelta(seconds=self.revision_ttl_seconds)
+
+    @property
+    def failed_request_retention(self) -> timedelta:
+        """The time for which the request of a failed operation is kept."""
+        return timedelta(seconds=self.failed_request_retention_seconds)
 
     @property
     def operation_retention(self) -> timedelta:

@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.db.subjects import Erasure
-from app.adapters.resources import HoldsAnything, RemoveOfEngine, Resources, ResponseReader, Sweep
+from app.adapters.resources import (
+    HoldsAnything,
+    RemoveOfEngine,
+    Resources,
+    ResponseReader,
+    Retry,
+    Sweep,
+)
 from app.settings.settings import Settings
 from app.web.routing import Router
 
@@ -44,6 +51,7 @@ class Feature:
         erasures: erase a scope from the tables of this feature.
         holds: whether an engine holds anything that its deletion needs `force` for.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+        retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         response_readers: by the kind of the operations whose answers they complete.
         gauges: refreshes metrics from the database, by the source that they stand for.
         install: runs once for the resources of a process, before they serve.
@@ -58,6 +66,7 @@ class Feature:
     erasures: Sequence[Erasure] = ()
     holds: HoldsAnything | None = None
     waiting_kinds: Sequence[str] = ()
+    retries: Mapping[str, Retry] = field(default_factory=dict)
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(
         default_factory=dict
     )

@@ -5,6 +5,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
+from sqlalchemy import update
+
+from app.platform.operations.store.tables import OperationRow
 from tests.access.service import Asked, Json, Service
 
 ENGINES = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"
@@ -144,6 +147,22 @@ async def with_waiting_operation(service: Service, place: Names) -> Names:
     path = place.path(ENGINE + "/memories:ingestEvents")
     operation = await service.done(Asked("POST", path, body=body))
     return replace(place, stream=stream, operation=last_part(operation["name"]))
+
+
+async def with_failed_operation(service: Service, place: Names) -> Names:
+    """Generate from a fact, and have it failed: the built-in rules do not."""
+    source = {"directMemories": [{"fact": "I like tea."}]}
+    body = {"scope": dict(place.scope), "directMemoriesSource": source}
+    path = place.path(ENGINE + "/memories:generate")
+    operation = last_part((await service.done(Asked("POST", path, body=body)))["name"])
+    await service.settled()
+    async with service.database.transaction() as session:
+        await session.execute(
+            update(OperationRow)
+            .where(OperationRow.operation_id == operation)
+            .values(state="FAILED", request=body, response=None)
+        )
+    return replace(place, operation=operation)
 
 
 async def with_engine(service: Service, place: Names) -> Names:

@@ -23,6 +23,7 @@ from tests.access.names import (
     with_artifact,
     with_engine,
     with_event,
+    with_failed_operation,
     with_key,
     with_memory,
     with_revision,
@@ -341,6 +342,12 @@ _USER = [
     _user("DELETE", _NAMESPACE, ("artifacts.write",), make=with_artifact),
     _user("DELETE", _TASK_MEMORY, ("artifacts.write",), make=with_artifact),
     # Who may start work may stop it.
+    _user(
+        "POST",
+        _OPERATION + ":retry",
+        ("operations.get", "memories.generate"),
+        make=with_failed_operation,
+    ),
     _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
 ]
 

@@ -70,12 +70,25 @@ async def test_work_ends_its_operation(
     )
 
 
-@pytest.mark.parametrize("kind", [Unavailable, ResourceExhausted, DeadlineExceeded, Aborted])
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (Unavailable, Reason.MODEL_UNAVAILABLE),
+        *(
+            (kind, Reason.CONCURRENT_CHANGE)
+            for kind in (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
+        ),
+    ],
+)
 async def test_what_may_pass_is_tried_again_later(
-    database: Database, clock: FixedClock, settings: Settings, kind: type[ServiceError]
+    database: Database,
+    clock: FixedClock,
+    settings: Settings,
+    kind: type[ServiceError],
+    reason: Reason,
 ) -> None:
     operation = await enqueue(database, clock)
-    work = Failing(kind("It is away.", Reason.CONCURRENT_CHANGE), times=2)
+    work = Failing(kind("It is away.", reason), times=2)
     runner = runner_of(database, clock, settings, work)
     for attempt, longest in enumerate((10, 20), start=1):
         assert await runner.run_pending() == 1
@@ -135,7 +148,6 @@ async def test_what_cannot_pass_fails_at_once(
     [
         DeadlineExceeded("No answer in time.", Reason.MODEL_TIMEOUT),
         ResourceExhausted("No more requests.", Reason.MODEL_RATE_LIMITED),
-        Unavailable("It keeps failing.", Reason.MODEL_UNAVAILABLE),
         Aborted("It keeps changing.", Reason.SCOPE_KEEPS_CHANGING),
     ],
 )

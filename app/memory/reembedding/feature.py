@@ -2,17 +2,19 @@
 
 from functools import partial
 
-from app.adapters.resources import Sweep
+from app.adapters.resources import Retry, Sweep
+from app.kernel.permissions import Permission
 from app.memory.reembedding import jobs
 from app.memory.reembedding.routes import router
 from app.memory.reembedding.services import metrics
-from app.memory.reembedding.services.reembedding import REEMBED
+from app.memory.reembedding.services.reembedding import REEMBED, retry
 from app.web.feature import Feature, Tick
 
 FEATURE = Feature(
     "reembedding",
     routers=(router,),
     jobs={REEMBED: jobs.reembed},
+    retries={REEMBED: Retry(Permission.ENGINES_UPDATE, retry)},
     ticks=(
         Tick(
             "reembedding.backlog",

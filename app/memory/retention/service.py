@@ -24,7 +24,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import erasure as stored
-from app.platform.operations.store import idempotency
+from app.platform.operations.store import idempotency, kept_requests
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
@@ -70,7 +70,9 @@ class RetentionService:
                     count = await repository.count_matching(session, name.engine, wanted.condition)
             elif request.permanent:
                 erased = await self._erase_matching(session, name.engine, wanted)
-                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                new = new.noting(
+                    **await self._erase_events(session, name.engine, scopes, request.filter)
+                )
                 if scopes is not None:
                     # Events that became memories during the wait for their streams.
                     erased += await self._erase_matching(session, name.engine, wanted)
@@ -78,7 +80,9 @@ class RetentionService:
                 new = new.noting(erased=asdict(erased))
             else:
                 count = await self._delete_matching(session, writing, wanted)
-                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                new = new.noting(
+                    **await self._erase_events(session, name.engine, scopes, request.filter)
+                )
                 if scopes is not None:
                     count += await self._delete_matching(session, writing, wanted)
                 new = noting_revisions(new, writing)
@@ -86,9 +90,11 @@ class RetentionService:
             return await operations.insert_done(session, new, response)
 
     async def _erase_events(
-        self, session: Session, engine_id: int, scopes: Clause | None
+        self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
     ) -> dict[str, int]:
-        """Erase the waiting events of whole scopes; they would restore purged facts.
+        """Erase the waiting events of whole scopes, and the requests that could run again.
+
+        They would restore purged facts.
 
         A purge by anything else keeps the events, since nobody knows what they will become.
 
@@ -97,6 +103,8 @@ class RetentionService:
         """
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
+        requests = read_filter(filter_text, kept_requests.FILTER_FIELDS, self.memories.settings)
+        await kept_requests.clear(session, engine_id, requests)
         # Quotes in operations go for good, even if the memories can be recovered.
         await stored.withdraw_texts(session, engine_id)
         return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}

@@ -83,10 +83,16 @@ async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
     tags=["operations"],
 )
 async def list_operations(
-    context: Context, engine: EnginePath, page: Page
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListOperationsResponse:
-    """List the operations of an engine, newest first, even after the engine was deleted."""
-    listing = await OperationService.of(context.resources).list_page(engine, page)
+    """List the operations of an engine, newest first, even after the engine was deleted.
+
+    Filter by `state`: `PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED` or `CANCELLED`.
+    """
+    listing = await OperationService.of(context.resources).list_page(engine, filter, page)
     if not listing.operations and not page.token:
         # An empty first page does not prove that the engine exists or existed.
         async with context.resources.db.snapshot() as session:

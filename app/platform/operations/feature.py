@@ -4,13 +4,17 @@ from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.platform.operations.routes import router
 from app.platform.operations.services import metrics
+from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "operations",
     routers=(router,),
-    sweeps=(Sweep("operations", batched(erasure.remove_old)),),
+    sweeps=(
+        Sweep("operations", batched(erasure.remove_old)),
+        Sweep("requests of failed operations", forget_old_requests),
+    ),
     erasures=erasure.ERASURES,
     gauges={"operations": metrics.refresh},
 )

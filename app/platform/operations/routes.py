@@ -12,8 +12,9 @@ from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
+from app.platform.operations.services.retries import RetryService
 from app.web.context import Context, Mutation
-from app.web.demands import Demand, change
+from app.web.demands import WORK, Demand, change
 from app.web.names import OperationPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -23,6 +24,8 @@ router = Router(
     demands={
         "getOperation": Demand(Permission.OPERATIONS_GET),
         "waitOperation": Demand(Permission.OPERATIONS_GET, is_costly=True),
+        # And the permission of the kind's own method.
+        "retryOperation": change(Permission.OPERATIONS_GET, WORK, is_costly=True),
         "cancelOperation": change(Permission.OPERATIONS_CANCEL),
         "deleteOperation": change(Permission.OPERATIONS_DELETE),
     },
@@ -51,6 +54,22 @@ async def wait_operation(
     service = OperationService.of(context.resources)
     # A disconnected client occupies one of its key's places until the disconnect is noticed.
     return await service.wait(name, at_most, request.is_disconnected)
+
+
+@router.post(_ONE + ":retry", summary="Retry a failed operation", operation_id="retryOperation")
+async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
+    """Run the request of a failed operation again, as a new operation of the caller.
+
+    Generations, undos, re-embeddings and regenerated summaries can be retried, once each, while
+    their request is kept. The new operation's metadata name the failed one in `retriedOperation`,
+    and those of the failed one the new one in `retriedBy`.
+    """
+    ways = context.resources.registry.retries.values()
+    if not any(context.caller.may(way.permission) for way in ways):
+        # Told before what is there is looked up, as for every missing permission.
+        context.require(Permission.MEMORIES_GENERATE)
+    service = RetryService(context.resources)
+    return Operation.from_row(await service.retry(name, context.once({}), context.require))
 
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")

@@ -16,7 +16,7 @@ from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import erasure, idempotency, ticks
+from app.platform.operations.store import erasure, idempotency, kept_requests, ticks
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -68,6 +68,7 @@ class UpkeepService:
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
             await erasure.withdraw_texts(session, engine.engine_id)
+            await kept_requests.clear(session, engine.engine_id, kept_requests.EVERYTHING)
             # Such operations could wait for hours, with nothing left to do.
             gone = NotFound.of(name_of(engine))
             for kind in self._registry.waiting_kinds:

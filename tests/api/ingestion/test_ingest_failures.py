@@ -12,6 +12,7 @@ from app.kernel.errors import FailedPrecondition, Reason, Unavailable
 from app.memory.ingestion.feature import FEATURE
 from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.jobs import sweep_once
+from app.settings.settings import Settings
 from tests.support.bank import Json, listed
 from tests.support.ingestion import ended, event, hears, ingest, read, rule, runs_after
 from tests.support.scripted import written_by
@@ -37,6 +38,12 @@ class _Fails:
 @pytest.fixture
 def fails() -> _Fails:
     return _Fails()
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Work that is tried but once: what outlasts an outage is tested elsewhere."""
+    return settings.model_copy(update={"worker_max_attempts": 1})
 
 
 @pytest.fixture

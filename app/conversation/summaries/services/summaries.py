@@ -1,11 +1,13 @@
 """Use cases of a session's summaries: list, regenerate, clear, and report usage."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
+from app.adapters.db.session import Session as Transaction
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.offload import done
 from app.adapters.resources import Resources
@@ -22,14 +24,17 @@ from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.clock import Clock
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import SessionName, SummaryName
+from app.kernel.limits import Counted
+from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.paging import PageRequest
 from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
+from app.platform.limits.services.quotas import check_more
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, Session
 from app.platform.sessions.store import repository as sessions
@@ -129,17 +134,39 @@ class SummaryService:
             row = await repository.get(session, name)
             if row.state != StoredSummaryState.ACTIVE:
                 raise repository.not_active(name)
-            if self._is_by_model(row):
-                await self.usages.check_budget(session, engine.engine_id)
+            await self._check_budget(session, engine.engine_id, row.policy)
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
             new = new.concerning({"user_id": owner.user_id}).queued(key, request)
             return await operations.insert(session, new)
 
-    def _is_by_model(self, row: SessionSummaryRow) -> bool:
-        made = rules_of(MemoryPolicy.model_validate(row.policy)).summarising
-        return made is not None and model_for(self.models, made) is not None
+    async def renew(
+        self, session: Transaction, failed: OperationRow, new: NewOperation
+    ) -> NewOperation:
+        """Complete the retry of a failed regeneration; the worker looks for the summary again.
+
+        Raises:
+            NotFound: the engine does not exist.
+            ResourceExhausted: the engine is full, or has used up its tokens of today.
+        """
+        name = EngineName.parse(failed.engine_name)
+        engine = await engines.get(session, name, Lock.SHARED)
+        await check_more(session, self.settings, engine.engine_id, Counted.BYTES)
+        await self._check_budget(session, engine.engine_id, (failed.request or {})["policy"])
+        return new
+
+    async def _check_budget(
+        self, session: Transaction, engine_id: int, policy: Mapping[str, Any]
+    ) -> None:
+        """Check that the engine may call the model that summarises by a policy, if any does.
+
+        Raises:
+            ResourceExhausted: the engine has used up its tokens of today.
+        """
+        made = rules_of(MemoryPolicy.model_validate(policy)).summarising
+        if made is not None and model_for(self.models, made) is not None:
+            await self.usages.check_budget(session, engine_id)
 
     async def clear(self, name: SessionName, once: IdempotencyKey | None) -> Session:
         """Start contexts anew after the last event: events stay, summaries are superseded.
@@ -172,3 +199,10 @@ class SummaryService:
             spent = await spending.list_spent(session, name)
             counts = await spending.count_states(session, name)
         return SessionUsage.of(row, spent, counts, self.settings)
+
+
+async def retry(
+    resources: Resources, session: Transaction, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed regeneration."""
+    return await SummaryService.of(resources).renew(session, failed, new)

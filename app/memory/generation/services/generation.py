@@ -11,8 +11,10 @@ from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
+from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.kernel.wire.privacy_config import Place
+from app.kernel.wire.scalars import parse_timestamp
 from app.language.extraction import ENGINE
 from app.memory.generation.logic.masking import noted
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
@@ -24,9 +26,12 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.services.retries import not_kept
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.store import repository as sessions
@@ -95,11 +100,9 @@ class GenerationService:
             # A revision life that lies in the past is the caller's error, so it is checked here.
             service.writing(engine, new, request)
             model = model_of(self.models, engine)
-            # Given facts may need no model; if they do, the worker checks the budget.
-            if model is not None and request.direct_memories_source is None:
-                await self.usage.check_budget(session, engine.engine_id)
-            # Set from the start, so that the metadata tell it whatever happens to the work.
-            new = new.noting(**untouched(model, service.settings), **noted(masked))
+            has_facts = request.direct_memories_source is not None
+            new = await self._affordable(session, engine, new, has_facts=has_facts)
+            new = new.noting(**noted(masked))
             # A preview writes nothing, so it need not wait for generations that write.
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
@@ -107,6 +110,48 @@ class GenerationService:
             made = None if origin is None else origin.create_time
             queued = request.queued(scope, made, keeps_files=keeps_files)
             return await operations.insert(session, new.queued(key, queued))
+
+    async def renew(
+        self, session: Session, failed: OperationRow, new: NewOperation
+    ) -> NewOperation:
+        """Complete the retry of a failed generation.
+
+        Raises:
+            FailedPrecondition: its revisions would expire before now.
+            NotFound: the engine does not exist.
+            ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
+        """
+        engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
+        request = failed.request or {}
+        expires = request.get("revisionExpireTime")
+        if expires is not None and parse_timestamp(expires) <= new.now:
+            raise not_kept(failed)
+        settings = self.memories.settings
+        await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
+        has_facts = "directMemoriesSource" in request
+        return await self._affordable(session, engine, new, has_facts=has_facts)
+
+    async def _affordable(
+        self, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
+    ) -> NewOperation:
+        """Check the budget, and return the operation with its author and no costs yet.
+
+        Raises:
+            ResourceExhausted: the engine has used up its tokens of today.
+        """
+        model = model_of(self.models, engine)
+        # Given facts may need no model; if they do, the worker checks the budget.
+        if model is not None and not has_facts:
+            await self.usage.check_budget(session, engine.engine_id)
+        # Set from the start, so that the metadata tell it whatever happens to the work.
+        return new.noting(**untouched(model, self.memories.settings))
+
+
+async def retry(
+    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed generation."""
+    return await GenerationService.of(resources).renew(session, failed, new)
 
 
 def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:

@@ -16,6 +16,7 @@ from app.memory.memories.store.tables import (
     RevisionLabelRow,
     RevisionRow,
 )
+from app.platform.operations.store import kept_requests
 
 
 @dataclass(frozen=True)
@@ -125,3 +126,17 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         .values(extracted_memories=cast([], JSONB))
         .execution_options(synchronize_session=False)
     )
+
+
+async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Clear the kept requests of failed operations on the scopes of these memories.
+
+    Call it before the memories are erased. A retry would make them again.
+    """
+    statement = (
+        select(MemoryRow.scope)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids))
+        .distinct()
+    )
+    scopes = (await session.execute(statement)).scalars().all()
+    await kept_requests.clear(session, engine_id, kept_requests.concerning(scopes))

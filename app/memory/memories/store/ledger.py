@@ -307,6 +307,7 @@ async def erase(
     other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
+    await erasure.clear_requests(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
     await stored.withdraw_texts(session, engine_id, memory_ids if with_scope else None)
     return erased

@@ -5,6 +5,7 @@ from typing import Final
 
 import structlog
 
+from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound, ServiceError
 from app.kernel.idempotency import IdempotencyKey
@@ -19,6 +20,7 @@ from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 log = structlog.get_logger()
@@ -27,6 +29,22 @@ REEMBED: Final = "engines.reembed"
 """Kind of the operation that gives an engine vectors by another model."""
 _KEY: Final = "reembed"
 _ENGINES_PER_SWEEP = 1_000
+
+
+async def retry(
+    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed re-embedding, with the model of the settings."""
+    engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
+    return _aimed(new, engine, resources.embedders.current.model_id)
+
+
+def _aimed(new: NewOperation, engine: EngineRow, target: str) -> NewOperation:
+    """Return the operation for a worker, with the model that is to serve."""
+    new = new.noting(toModel=target)
+    if engine.embedding_model is not None:
+        new = new.noting(fromModel=engine.embedding_model)
+    return new.queued(_KEY, QueuedReembedding(model=target).model_dump(mode="json"))
 
 
 @dataclass(frozen=True)
@@ -59,11 +77,7 @@ class ReembeddingService:
                 return known
             most = service.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)
-            new = new.noting(toModel=target)
-            if engine.embedding_model is not None:
-                new = new.noting(fromModel=engine.embedding_model)
-            request = QueuedReembedding(model=target).model_dump(mode="json")
-            return await operations.insert(session, new.queued(_KEY, request))
+            return await operations.insert(session, _aimed(new, engine, target))
 
     async def remove_stale(self) -> int:
         """Remove the vectors of models that no longer serve, in batches of one transaction each.

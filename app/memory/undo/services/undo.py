@@ -3,22 +3,28 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, Reason
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import OperationName
+from app.kernel.limits import Counted
+from app.kernel.names import EngineName, OperationName
 from app.memory.memories.services.memories import MemoryService
 from app.memory.undo.schemas import UndoOperationRequest
 from app.memory.undo.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.limits.services.quotas import check_more
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""
+_KEPT = ("undoneOperation", "validateOnly")
+"""The metadata of an undo that its retry has, too."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,15 @@ class UndoService:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))
             return await operations.insert(session, queued)
+
+
+async def retry(
+    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed undo; the worker looks again for what can be undone."""
+    engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
+    await check_more(session, resources.settings, engine.engine_id, Counted.BYTES)
+    return new.noting(**{key: failed.details[key] for key in _KEPT if key in failed.details})
 
 
 def _changing_id(requested: OperationRow) -> str:

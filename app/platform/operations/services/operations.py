@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources, ResponseReader
@@ -19,6 +20,7 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.store import idempotency, repository
 from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 
 # Exponential backoff: most operations are short, and waiters are many.
 _FIRST_LOOK_SECONDS = 0.05
@@ -34,23 +36,25 @@ class OperationService:
     db: Database
     clock: Clock
     readers: Mapping[str, ResponseReader]
-    keep: timedelta
-    longest_wait: timedelta
+    settings: Settings
     stopping: asyncio.Event
     """Set when the process is stopping; it ends all waits."""
 
     @classmethod
     def of(cls, resources: Resources) -> "OperationService":
         """Build the service from the process's resources."""
-        settings = resources.settings
         return cls(
             resources.db,
             resources.clock,
             resources.registry.response_readers,
-            settings.operation_retention,
-            timedelta(seconds=settings.tuning.operation_wait_max_seconds),
+            resources.settings,
             resources.stopping,
         )
+
+    @property
+    def longest_wait(self) -> timedelta:
+        """Longest wait of `:wait` before it answers a running operation."""
+        return timedelta(seconds=self.settings.tuning.operation_wait_max_seconds)
 
     async def get(self, name: OperationName) -> Operation:
         """Return an operation; its response is filled from the present state."""
@@ -65,13 +69,17 @@ class OperationService:
         async with self.db.snapshot() as session:
             return await self._render(session, row)
 
-    async def list_page(self, engine: EngineName, page: PageRequest) -> ListOperationsResponse:
+    async def list_page(
+        self, engine: EngineName, filter_text: str | None, page: PageRequest
+    ) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without texts in responses."""
-        query = {"list": "operations", "engine": engine.engine}
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        query = {"list": "operations", "engine": engine.engine, "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        async with self.db.snapshot() as session:
+        now = self.clock.now()
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             rows, token = asked.cut(
-                await repository.list_page(session, engine, asked, self.clock.now())
+                await repository.list_page(session, engine, clause.condition, asked, now)
             )
         return ListOperationsResponse(
             operations=[Operation.from_row(row) for row in rows], next_page_token=token
@@ -105,7 +113,7 @@ class OperationService:
             if await idempotency.claim(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
-            await repository.cancel(session, row, now, self.keep)
+            await repository.cancel(session, row, now, self.settings.operation_retention)
 
     async def delete(self, name: OperationName, once: IdempotencyKey | None) -> None:
         """Delete an ended operation; its effects stay.

@@ -5,7 +5,7 @@ It knows the kinds of work only by name; `app/process/worker.py` supplies their 
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,12 +35,11 @@ log = structlog.get_logger()
 
 RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
 """Transient failures."""
-# The model client has already retried the first three as long as a client should wait; a token
+# The model client has already retried the first two as long as a client should wait; a token
 # budget lasts a day; a generation that used up its plans is not paid for again unasked.
 _FINAL = (
     Reason.MODEL_TIMEOUT,
     Reason.MODEL_RATE_LIMITED,
-    Reason.MODEL_UNAVAILABLE,
     Reason.TOKEN_BUDGET_EXHAUSTED,
     Reason.SCOPE_KEEPS_CHANGING,
 )
@@ -122,12 +121,19 @@ class Runner:
     """The worker that runs operations until it is stopped."""
 
     def __init__(
-        self, db: Database, clock: Clock, settings: Settings, jobs: Mapping[str, JobFunction]
+        self,
+        db: Database,
+        clock: Clock,
+        settings: Settings,
+        jobs: Mapping[str, JobFunction],
+        retried: Collection[str] = (),
     ) -> None:
+        """Take the functions that run operations, by kind; `retried` kinds keep their request."""
         self._db = db
         self._clock = clock
         self._settings = settings
         self._jobs = jobs
+        self._retried = retried if settings.failed_request_retention else ()
         self._lease = timedelta(seconds=settings.worker_lease_seconds)
         self._keep = timedelta(seconds=settings.operation_retention_seconds)
         self._wake = asyncio.Event()
@@ -265,16 +271,23 @@ class Runner:
         failure = _as_service_error(error)
         may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
         is_last = claim.attempts >= self._settings.tuning.worker_max_attempts
+        said = log.bind(
+            engine=claim.owned.engine_id,
+            reason=failure.reason,
+            attempts=claim.attempts,
+            http_status=failure.metadata.get("httpStatus"),
+        )
         async with self._db.transaction() as session:
             if may_retry and not is_last:
                 due = self._clock.now() + self._delay(failure, claim.attempts)
-                log.warning("operation.retry", reason=failure.reason, attempts=claim.attempts)
+                said.warning("operation.retry")
                 await leases.retry(
                     session, claim.owned, self._ended(), due, failure.as_operation_error()
                 )
                 return
-            log.error("operation.failed", reason=failure.reason, attempts=claim.attempts)
-            await repository.fail(session, claim.owned, self._ended(), failure)
+            said.error("operation.failed")
+            keeps = claim.kind in self._retried
+            await repository.fail(session, claim.owned, self._ended(), failure, keeps=keeps)
 
     def _ended(self) -> tuple[datetime, timedelta]:
         return self._clock.now(), self._keep

@@ -34,12 +34,8 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import repository
-from app.platform.operations.store.repository import Owned
+from app.platform.operations.store.repository import Ended, Owned
 from app.platform.operations.store.tables import OperationRow
-
-Ended = tuple[datetime, timedelta]
-"""The end time of an operation that ends now, and how long it is kept afterwards."""
-
 
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")

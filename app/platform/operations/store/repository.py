@@ -13,6 +13,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.conditions import check_scopes
+from app.adapters.db.filter_fields import EnumField
+from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
@@ -40,8 +42,13 @@ DONE = Insertion(
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
 KEY = (OperationRow.operation_id,)
 """The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
+FILTER_FIELDS: Fields = {"state": EnumField(OperationRow.state, tuple(OperationState))}
+"""Fields that a filter of operations accepts."""
 CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
+
+Ended = tuple[datetime, timedelta]
+"""The end time of an operation that ends now, and how long it is kept afterwards."""
 
 
 @dataclass(frozen=True)
@@ -207,10 +214,10 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine: EngineName, page: Slice, now: datetime
+    session: Session, engine: EngineName, clause: ColumnElement[bool], page: Slice, now: datetime
 ) -> Sequence[OperationRow]:
     """Return a page of an engine's operations."""
-    statement = select(OperationRow).where(_is_under(engine), is_kept(now))
+    statement = select(OperationRow).where(_is_under(engine), is_kept(now), clause)
     return (await session.execute(page.applied(statement))).scalars().all()
 
 
@@ -270,11 +277,7 @@ class Owned:
 
 
 async def finish(
-    session: Session,
-    owned: Owned,
-    ended: tuple[datetime, timedelta],
-    response: dict[str, Any],
-    details: dict[str, Any],
+    session: Session, owned: Owned, ended: Ended, response: dict[str, Any], details: dict[str, Any]
 ) -> bool:
     """End an operation in the transaction of its effects.
 
@@ -291,20 +294,21 @@ async def finish(
 
 
 async def fail(
-    session: Session, owned: Owned, ended: tuple[datetime, timedelta], error: ServiceError
+    session: Session, owned: Owned, ended: Ended, error: ServiceError, *, keeps: bool = False
 ) -> bool:
-    """End an operation without effects; return False if its lease was lost."""
+    """End an operation without effects; return False if its lease was lost.
+
+    `keeps`: the request of a failed, not of a cancelled, operation stays for a retry.
+    """
     state = OperationState.CANCELLED if isinstance(error, Cancelled) else OperationState.FAILED
     values = {**_end_values(state, *ended), "error": error.as_operation_error()}
+    if keeps and state is OperationState.FAILED:
+        del values["request"]
     return await _end(session, owned.is_mine(), values, error)
 
 
 async def fail_waiting(
-    session: Session,
-    engine_id: int,
-    kind: str,
-    ended: tuple[datetime, timedelta],
-    error: ServiceError,
+    session: Session, engine_id: int, kind: str, ended: Ended, error: ServiceError
 ) -> None:
     """Fail the pending operations of a kind, of an engine that is being deleted."""
     waits = and_(
@@ -350,7 +354,7 @@ def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
 
 
 def _end_values(state: OperationState, now: datetime, keep: timedelta) -> dict[str, Any]:
-    """Return the columns set by every ending; the request's text goes, as it may need erasure."""
+    """Return the columns set by an ending; the request's text goes, as it may need erasure."""
     return {
         "state": state,
         "request": None,

@@ -51,6 +51,12 @@ class OperationRow(Base):
             postgresql_where=text("kind = 'generation.preview'"),
         ),
         Index(
+            "ix_operations_kept_requests",
+            "engine_id",
+            "update_time",
+            postgresql_where=text("state = 'FAILED' and request is not null"),
+        ),
+        Index(
             "ix_operations_unmet_requests",
             "engine_id",
             postgresql_where=text("details ? 'unmetForgetRequests'"),

@@ -1,0 +1,108 @@
+"""The implementation of `memory-bank operations ...`: the API's methods, on the database itself.
+
+The database is found as for `memory-bank keys`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from app.adapters.db.migrate import SchemaError
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.postgres.process import PostgresStartError
+from app.adapters.resources import Resources, open_resources
+from app.adapters.terminal import fail
+from app.kernel.audit import Audited
+from app.kernel.errors import ServiceError
+from app.kernel.names import WILDCARD, EngineName, OperationName, parse_text_id
+from app.kernel.paging import MAX_PAGE_SIZE, PageRequest
+from app.platform.audit.service import AuditService
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.platform.operations.services.retries import RetryService
+from app.process.features import register
+from app.process.key_admin import CALLER, database_of
+from app.process.reembed_admin import all_engines
+from app.settings.settings import Settings
+
+_T = TypeVar("_T")
+
+
+def run(settings: Settings, work: Callable[[Resources], Awaitable[_T]]) -> _T:
+    """Run `work` on the resources of the settings; report errors in one sentence."""
+
+    async def main() -> _T:
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(database_of(settings, may_make=False))
+            return await work(
+                register(await stack.enter_async_context(open_resources(settings, url)))
+            )
+
+    try:
+        return asyncio.run(main())
+    except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
+        fail(str(error))
+
+
+async def show(
+    resources: Resources,
+    engine_ids: Sequence[int] | None,
+    say: Callable[[str], None],
+    *,
+    failed: bool,
+) -> None:
+    """Print the operations of engines, or of all, newest first, page by page."""
+    if engine_ids is None:
+        names = await all_engines(resources)
+    else:
+        names = [EngineName(WILDCARD, WILDCARD, engine_id) for engine_id in engine_ids]
+    service = OperationService.of(resources)
+    chosen = 'state="FAILED"' if failed else None
+    for name in names:
+        token: str | None = None
+        while True:
+            page = await service.list_page(name, chosen, PageRequest(MAX_PAGE_SIZE, token))
+            for operation in page.operations:
+                say(_line(operation))
+            token = page.next_page_token
+            if token is None:
+                break
+
+
+def _line(operation: Operation) -> str:
+    time = operation.metadata["genericMetadata"]["createTime"]
+    return f"{operation.name}  {time}  {_outcome(operation)}"
+
+
+def _outcome(operation: Operation) -> str:
+    newer = operation.metadata.get("retriedBy")
+    if newer is not None:
+        return f"retried by {newer}"
+    if operation.error is not None:
+        return str(operation.error["details"][0]["reason"])
+    return "succeeded" if operation.done else "has not ended"
+
+
+async def retry(resources: Resources, names: Sequence[str], say: Callable[[str], None]) -> bool:
+    """Retry operations one by one; return True if all were. The audit log has each."""
+    succeeded = True
+    for text in names:
+        try:
+            engine, _, operation = text.partition("/operations/")
+            name = OperationName(EngineName.parse(engine), parse_text_id("operations", operation))
+            row = await _service(resources, name).retry(name, None, lambda _: None)
+        except ServiceError as error:
+            say(error.message)
+            succeeded = False
+        else:
+            say(row.name)
+    return succeeded
+
+
+def _service(resources: Resources, name: OperationName) -> RetryService:
+    audited = Audited(CALLER.key_id, "retryOperation", str(name), engine_id=name.engine.engine)
+    record = partial(AuditService.of(resources).record, audited=audited)
+    return RetryService(replace(resources, db=resources.db.for_caller(CALLER, record)))

@@ -1,0 +1,149 @@
+"""A failed generation retried by a worker that is killed with -9: one memory in the end.
+
+The model's server is on the loopback address, and speaks a provider's protocol. The command line
+lists and retries what failed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.process.main import create_app
+from app.process.serving import open_process
+from app.settings.settings import Settings
+from tests.support import forks
+from tests.support.bank import Json, listed, ok
+from tests.support.forks import Process
+from tests.support.generation import said, start
+from tests.support.model_server import ModelServer, model_server, slow, status
+from tests.support.operations import path_of
+from tests.support.scripted import facts
+from tests.support.workers import own_database, worker
+
+TEA = "I like tea."
+_KEY = "retries-own-admin-key"
+_SOON_SECONDS = 60
+
+
+@pytest.fixture
+def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with own_database(tmp_path_factory.mktemp("retry")) as url:
+        yield url
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        found.always(status(500))
+        yield found
+
+
+@pytest.fixture
+async def client(
+    database_url: str, server: ModelServer, tmp_path: Path
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service, which runs no worker itself."""
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=database_url,
+        admin_key=_KEY,
+        embedder="hash",
+        model="openai:scripted",
+        model_base_url=server.url,
+    )
+    async with (
+        open_process(settings) as found,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(found.resources)),
+            base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1",
+            headers={"Authorization": f"Bearer {_KEY}"},
+        ) as client,
+    ):
+        yield client
+
+
+def _working(url: str, server: ModelServer, attempts: int) -> AbstractContextManager[Process]:
+    return worker(
+        url,
+        model="openai:scripted",
+        model_base_url=server.url,
+        embedder="hash",
+        model_max_attempts=1,
+        model_breaker_failures=1_000,
+        worker_max_attempts=attempts,
+        worker_retry_base_seconds=0.2,
+        worker_lease_seconds=1,
+    )
+
+
+def _operations(url: str, *arguments: str, status: int = 0) -> list[str]:
+    """Run `memory-bank operations`; return the lines that it prints."""
+    variables = {"DATABASE_URL": url, "EMBEDDER": "hash", "LOG_LEVEL": "ERROR"}
+    named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
+    command = ["-m", "app.process.cli", "operations", *arguments]
+    done = forks.run(command, {**os.environ, **named}, _SOON_SECONDS)
+    assert done.returncode == status, done.stderr
+    return done.stdout.splitlines()
+
+
+async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    deadline = time.monotonic() + _SOON_SECONDS
+    while not await is_so():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+async def test_a_retry_outlives_its_worker_and_makes_one_memory(
+    client: httpx.AsyncClient, database_url: str, server: ModelServer
+) -> None:
+    path = await start(client, said(TEA))
+
+    async def is_done() -> bool:
+        return bool(ok(await client.get(path))["done"])
+
+    with _working(database_url, server, attempts=2):
+        await _until(is_done)
+    failed = ok(await client.get(path))
+    assert "error" in failed
+    assert len(server.seen) == 2
+    (line,) = await asyncio.to_thread(_operations, database_url, "list", "--failed")
+    name, _, reason = line.split()
+    assert (name, reason) == (failed["name"], "MODEL_UNAVAILABLE")
+    (newer,) = await asyncio.to_thread(_operations, database_url, "retry", name)
+    refused = await asyncio.to_thread(_operations, database_url, "retry", name, "x", status=1)
+    assert refused[0] == f"{name} was retried; see {newer}."
+    assert len(refused) == 2
+
+    server.always(slow(_SOON_SECONDS, facts(TEA)))
+    with _working(database_url, server, attempts=2) as victim:
+
+        async def is_asked() -> bool:
+            return len(server.seen) == 3
+
+        await _until(is_asked)
+        victim.kill()
+        victim.wait()
+    server.always(facts(TEA))
+    path = path_of(newer)
+    with _working(database_url, server, attempts=3):
+        await _until(is_done)
+    assert "response" in ok(await client.get(path))
+    assert await listed(client) == [TEA]
+    assert _newest(await _all(client)) == newer
+
+
+async def _all(client: httpx.AsyncClient) -> list[Json]:
+    found: list[Json] = ok(await client.get("/operations"))["operations"]
+    return found
+
+
+def _newest(operations: list[Json]) -> str:
+    name: str = operations[0]["name"]
+    assert len(operations) == 2
+    return name
