@@ -301,10 +301,9 @@ async def erase(
 ) -> ErasedCounts:
     """Remove memories and every row derived from them now and for good, at a user's request.
 
-    Quotes from the conversations that made them are removed from the revisions of other memories
-    and from the engine's operations; `with_scope`, those of the scope go as a whole. The caller
-    holds the memories and the engine (`Lock.UPDATE`), so that two erasures do not wait for each
-    other's revisions.
+    Quotes of them are removed from the revisions of other memories and from the engine's
+    operations; `with_scope`, those of the scope go as a whole. The caller holds the memories and
+    the engine (`Lock.UPDATE`), so that two erasures do not wait for each other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     await erasure.clear_requests(session, engine_id, memory_ids)
