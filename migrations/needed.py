@@ -17,15 +17,18 @@ TRIGGERS = {
     "api_key_secrets": ("api_key_secrets_begins", "api_key_secrets_ends"),
     "api_keys": ("api_keys_ends",),
     "app_states": _TOTALS,
-    "audit_events": ("audit_events_are_final",),
-    "memories": _TOTALS,
+    "audit_events": ("audit_events_are_final", "audit_events_keep_their_content"),
+    "memories": (*_TOTALS, "memories_not_erased"),
     "memory_revisions": _TOTALS,
+    "operations": ("operations_not_erased",),
     "session_events": _TOTALS,
     "session_summaries": _TOTALS,
-    "sessions": _TOTALS,
+    "sessions": (*_TOTALS, "sessions_not_erased"),
     "stream_events": _TOTALS,
+    "streams": ("streams_not_erased",),
     "task_artifacts": _TOTALS,
-    "user_states": _TOTALS,
+    "task_namespaces": ("task_namespaces_not_erased",),
+    "user_states": (*_TOTALS, "user_states_not_erased"),
 }
 """By table. The tables themselves do not know them: a migration that makes one adds it here."""
 VECTOR_TABLES = tuple(

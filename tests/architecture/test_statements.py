@@ -36,6 +36,7 @@ ALLOWED = {
     "app.platform.operations.store.leases.queue_at": "the metrics of the queue",
     "app.platform.operations.store.leases.release_all": "the start of the only worker",
     "app.platform.operations.store.erasure.remove_old": "a sweep",
+    "app.platform.operations.store.kept_requests.clear_old": "a sweep",
     "app.memory.reembedding.store.repository.claim": "a worker takes what waits, of any engine",
     "app.memory.reembedding.store.repository.count_waiting": "the metrics of what waits",
     "app.memory.retention.store.repository.list_gone": "a sweep",

@@ -11,7 +11,7 @@ from app.adapters.terminal import MISUSED, SECRETS, read_settings
 from app.settings.environment import PREFIX
 from app.settings.secret_files import PROVIDER_KEYS
 
-_SECRET = "a-secret-of-some-length"
+_SECRET = "a-secret-as-long-as-the-longest-has-to-be"
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ from tests.support.tasks import MEMORY as TASK_MEMORY
 TEA = "I like tea."
 UNSERVED = {"compactSession"}
 """Refused whoever asks, so that they change nothing."""
-ELSEWHERE = {"exportNamespace"}
-"""Needs a folder: see tests/api/tasks/test_exports.py."""
+ELSEWHERE = {"exportNamespace", "retryOperation"}
+"""Need a folder and a model that fails: see test_exports.py, and test_retry.py."""
 _KEYS = "http://test/v1/keys"
 _KEY = {"displayName": "an agent's", "roles": ["viewer"]}
 

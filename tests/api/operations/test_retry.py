@@ -20,6 +20,7 @@ from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from app.process.worker import make_runner
 from tests.conftest import ADMIN_KEY
+from tests.support.audit import all_events
 from tests.support.bank import ENGINE_URL, Json, id_of, listed, ok
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
@@ -135,6 +136,8 @@ async def test_a_retry_with_a_request_id_is_done_once_and_a_failed_one_can_be_re
     again = await client.post(f"{path}:retry", params=asked)
     assert ok(again) == first
     await runner.run_pending()
+    events = await all_events(client, "method=retryOperation")
+    assert [event["operation"] for event in events] == [first["name"]] * 2
     second = ok(await client.post(f"{path_of(first['name'])}:retry"))
     assert second["metadata"]["retriedOperation"] == first["name"]
 

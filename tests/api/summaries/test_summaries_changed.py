@@ -7,6 +7,7 @@ import pytest
 
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import GONE, field_of, ok, refusal
 from tests.support.operations import path_of
 from tests.support.scripted import written_by
@@ -23,6 +24,12 @@ from tests.support.summaries import (
     talk,
     verbatim,
 )
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Work that is tried but once: retries have tests of their own."""
+    return settings.model_copy(update={"worker_max_attempts": 1})
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ async def test_an_answer_does_not_grow_with_what_is_wrong(client: httpx.AsyncCli
         ("GET", "/memories", "x=1&y=2", "x"),
         ("GET", "/memories", "%C3%A9=1", "\\xe9"),
         ("GET", "/memories", "=1", ""),
-        ("GET", "/operations", "filter=x", "filter"),
+        ("GET", "/operations", "filters=x", "filters"),
     ],
 )
 async def test_an_unknown_parameter_is_named(
