@@ -15,20 +15,15 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.process.main import create_app
-from app.process.serving import open_process
-from app.settings.settings import Settings
-from tests.support.bank import Json, ok
+from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
-from tests.support.workers import own_database, worker
+from tests.support.workers import own_database, without_worker, worker
 
-_KEY = "reembed-admin-key"
 _MEMORIES = 600
 _BATCH = 16
 _LEASE_SECONDS = 1
 _SOON_SECONDS = 90
-_ENGINE = "http://test/v1beta1/reasoningEngines/1"
 
 
 @pytest.fixture
@@ -48,9 +43,7 @@ def next_worker(url: str, server: ModelServer) -> AbstractContextManager[Process
     """Run a worker with the next model in its settings."""
     return worker(
         url,
-        embedder="http",
-        embedding_base_url=server.url,
-        embedding_model="next",
+        **_next_model(server),
         reembed_batch_rows=_BATCH,
         reembed_pause_seconds=0,
         embedding_retry_seconds=0.2,
@@ -61,27 +54,14 @@ def next_worker(url: str, server: ModelServer) -> AbstractContextManager[Process
 @pytest.fixture
 async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIterator[Any]:
     """A client of a server that has the next model in its settings; the former is the hashing."""
-    former = Settings(data_dir=tmp_path, database_url=database, admin_key=_KEY, embedder="hash")
-    async with open_process(former) as found, _client(found.resources) as old:
-        await fill(old)
-    now = Settings(
-        data_dir=tmp_path,
-        database_url=database,
-        admin_key=_KEY,
-        embedder="http",
-        embedding_base_url=server.url,
-        embedding_model="next",
-    )
-    async with open_process(now) as found, _client(found.resources) as new:
-        yield new, found.resources
+    async with without_worker(database, tmp_path, embedder="hash") as (former, _):
+        await fill(former)
+    async with without_worker(database, tmp_path, **_next_model(server)) as found:
+        yield found
 
 
-def _client(resources: Any) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(resources)),
-        base_url=f"{_ENGINE}/",
-        headers={"Authorization": f"Bearer {_KEY}"},
-    )
+def _next_model(server: ModelServer) -> dict[str, Any]:
+    return {"embedder": "http", "embedding_base_url": server.url, "embedding_model": "next"}
 
 
 def fact(number: int) -> str:
@@ -109,7 +89,7 @@ async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
     client: tuple[httpx.AsyncClient, Any], database: str, server: ModelServer
 ) -> None:
     http, resources = client
-    name = ok(await http.post(f"{_ENGINE}:reembed"))["name"]
+    name = ok(await http.post(f"{ENGINE_URL}:reembed"))["name"]
     with next_worker(database, server) as victim:
         await until(http, name, lambda one: one["metadata"].get("embeddedCount", 0) >= 200)
         victim.kill()

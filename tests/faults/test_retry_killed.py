@@ -14,9 +14,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.process.main import create_app
-from app.process.serving import open_process
-from app.settings.settings import Settings
 from tests.support import forks
 from tests.support.bank import Json, listed, ok
 from tests.support.forks import Process
@@ -24,10 +21,9 @@ from tests.support.generation import said, start
 from tests.support.model_server import ModelServer, model_server, slow, status
 from tests.support.operations import path_of
 from tests.support.scripted import facts
-from tests.support.workers import own_database, worker
+from tests.support.workers import own_database, scripted, without_worker, worker
 
 TEA = "I like tea."
-_KEY = "retries-own-admin-key"
 _SOON_SECONDS = 60
 
 
@@ -49,31 +45,14 @@ async def client(
     database_url: str, server: ModelServer, tmp_path: Path
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the service, which runs no worker itself."""
-    settings = Settings(
-        data_dir=tmp_path,
-        database_url=database_url,
-        admin_key=_KEY,
-        embedder="hash",
-        model="openai:scripted",
-        model_base_url=server.url,
-    )
-    async with (
-        open_process(settings) as found,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(found.resources)),
-            base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1",
-            headers={"Authorization": f"Bearer {_KEY}"},
-        ) as client,
-    ):
+    async with without_worker(database_url, tmp_path, **scripted(server)) as (client, _):
         yield client
 
 
 def _working(url: str, server: ModelServer, attempts: int) -> AbstractContextManager[Process]:
     return worker(
         url,
-        model="openai:scripted",
-        model_base_url=server.url,
-        embedder="hash",
+        **scripted(server),
         model_max_attempts=1,
         model_breaker_failures=1_000,
         worker_max_attempts=attempts,

@@ -15,17 +15,13 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.process.main import create_app
-from app.process.serving import open_process
-from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.forks import Process
 from tests.support.locks import until_waiting
 from tests.support.model_server import ModelServer, model_server
 from tests.support.summaries import BY_THREE, context, covers, session_with, summaries, talk
-from tests.support.workers import own_database, worker
+from tests.support.workers import own_database, scripted, without_worker, worker
 
-_KEY = "summarize-admin-key"
 _LEASE_SECONDS = 1
 _SOON_SECONDS = 60
 
@@ -50,13 +46,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def summarizing(url: str, server: ModelServer) -> AbstractContextManager[Process]:
-    return worker(
-        url,
-        model="openai:scripted",
-        model_base_url=server.url,
-        embedder="hash",
-        worker_lease_seconds=_LEASE_SECONDS,
-    )
+    return worker(url, **scripted(server), worker_lease_seconds=_LEASE_SECONDS)
 
 
 @pytest.fixture
@@ -64,23 +54,8 @@ async def service(
     database_url: str, server: ModelServer, tmp_path: Path
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
     """A client of the service, which runs no worker itself, and its database."""
-    settings = Settings(
-        data_dir=tmp_path,
-        database_url=database_url,
-        admin_key=_KEY,
-        embedder="hash",
-        model="openai:scripted",
-        model_base_url=server.url,
-    )
-    async with (
-        open_process(settings) as found,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(found.resources)),
-            base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1",
-            headers={"Authorization": f"Bearer {_KEY}"},
-        ) as client,
-    ):
-        yield client, found.resources.db
+    async with without_worker(database_url, tmp_path, **scripted(server)) as (client, resources):
+        yield client, resources.db
 
 
 async def until_answered(server: ModelServer, database: Database) -> None:

@@ -9,22 +9,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.process.main import create_app
-from app.process.serving import open_process
-from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.tasks import store, text_output
-from tests.support.workers import own_database, worker
+from tests.support.workers import own_database, without_worker, worker
 
-_KEY = "vectors-admin-key"
 _PIECES = 320
 _BATCH = 64
 _SOON_SECONDS = 60
@@ -48,33 +45,17 @@ async def service(
     database_url: str, server: ModelServer, tmp_path: Path
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
     """A client of the service, which runs no worker itself, and its database."""
-    settings = Settings(
-        data_dir=tmp_path,
-        database_url=database_url,
-        admin_key=_KEY,
-        embedder="http",
-        embedding_base_url=server.url,
-        embedding_model="bge-m3",
-    )
-    async with (
-        open_process(settings) as found,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(found.resources)),
-            base_url="http://test/v1beta1/reasoningEngines/1",
-            headers={"Authorization": f"Bearer {_KEY}"},
-        ) as client,
-    ):
-        yield client, found.resources.db
+    async with without_worker(database_url, tmp_path, **_embedding(server)) as (client, resources):
+        yield client, resources.db
 
 
 def embedding(url: str, server: ModelServer) -> AbstractContextManager[Process]:
-    return worker(
-        url,
-        embedder="http",
-        embedding_base_url=server.url,
-        embedding_model="bge-m3",
-        worker_lease_seconds=1,
-    )
+    return worker(url, **_embedding(server), worker_lease_seconds=1)
+
+
+def _embedding(server: ModelServer) -> dict[str, Any]:
+    found = {"embedding_base_url": server.url, "embedding_model": "bge-m3"}
+    return {"embedder": "http", **found}
 
 
 async def until(database: Database, count: int) -> None:

@@ -11,16 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.process.main import create_app
-from app.process.serving import open_process
-from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.forks import Process
 from tests.support.literal_model import literal
 from tests.support.model_server import ModelServer, model_server, slow
-from tests.support.workers import own_database, worker
+from tests.support.workers import own_database, scripted, without_worker, worker
 
-_KEY = "two-workers-admin-key"
 _GENERATIONS = 30
 _LEASE_SECONDS = 2
 _SOON_SECONDS = 90
@@ -43,33 +39,12 @@ def server() -> Iterator[ModelServer]:
 
 def writing_worker(url: str, server: ModelServer) -> AbstractContextManager[Process]:
     """Run a worker that generates with the scripted model."""
-    return worker(
-        url,
-        model="openai:scripted",
-        model_base_url=server.url,
-        embedder="hash",
-        worker_lease_seconds=_LEASE_SECONDS,
-    )
+    return worker(url, **scripted(server), worker_lease_seconds=_LEASE_SECONDS)
 
 
 @pytest.fixture
 async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIterator[Any]:
-    settings = Settings(
-        data_dir=tmp_path,
-        database_url=database,
-        admin_key=_KEY,
-        embedder="hash",
-        model="openai:scripted",
-        model_base_url=server.url,
-    )
-    async with (
-        open_process(settings) as found,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(create_app(found.resources)),
-            base_url="http://test/v1beta1/reasoningEngines/1",
-            headers={"Authorization": f"Bearer {_KEY}"},
-        ) as client,
-    ):
+    async with without_worker(database, tmp_path, **scripted(server)) as (client, _):
         yield client
 
 

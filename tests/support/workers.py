@@ -1,16 +1,28 @@
-"""Worker processes, run as operators run them, on a database that nothing else uses."""
+"""Worker processes, run as operators run them, on a database that nothing else uses.
+
+And the service that gives them work, which runs no worker itself.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import httpx
 
 from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.adapters.resources import Resources
+from app.process.main import create_app
+from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.support import forks
+from tests.support.bank import ENGINE_URL
 from tests.support.clusters import fill
+from tests.support.model_server import ModelServer
 from tests.support.variables import with_constants
+
+_KEY = "workers-own-admin-key"
 
 
 @contextmanager
@@ -42,3 +54,25 @@ def worker(
     finally:
         process.kill()
         process.wait()
+
+
+def scripted(server: ModelServer) -> dict[str, Any]:
+    """Return the settings of a process whose model is at the server."""
+    return {"embedder": "hash", "model": "openai:scripted", "model_base_url": server.url}
+
+
+@asynccontextmanager
+async def without_worker(
+    url: str, folder: Path, **settings: Any
+) -> AsyncIterator[tuple[httpx.AsyncClient, Resources]]:
+    """Open a service that runs no worker; yield a client of its first engine, and its resources."""
+    given = Settings(data_dir=folder, database_url=url, admin_key=_KEY, **settings)
+    async with (
+        open_process(given) as found,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(found.resources)),
+            base_url=ENGINE_URL,
+            headers={"Authorization": f"Bearer {_KEY}"},
+        ) as client,
+    ):
+        yield client, found.resources
