@@ -33,6 +33,7 @@ from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
+from tests.support.model_server import ModelServer, model_server
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
@@ -136,6 +137,19 @@ async def database(shared_database: Database, clock: FixedClock) -> AsyncIterato
 def clock() -> FixedClock:
     """A clock that stands still at `START` until the test moves it."""
     return FixedClock(START)
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        yield found
+
+
+@pytest.fixture
+def server(running_server: ModelServer) -> ModelServer:
+    """A server of models on the loopback address that has been asked nothing yet."""
+    running_server.reset()
+    return running_server
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -10,8 +11,6 @@ from pydantic_settings import NoDecode
 
 DEFAULT_PORT = 8_000
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-_LEAST_KEY_CHARS = 16
-_LEAST_PSEUDONYM_KEY_CHARS = 32
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
@@ -29,27 +28,21 @@ def _listed() -> str:
     return f"{', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}"
 
 
-def _long_enough(key: SecretStr) -> SecretStr:
-    # An empty key counts as absent: compose passes on variables without a value.
-    if 0 < len(key) < _LEAST_KEY_CHARS:
-        raise PydanticCustomError(
-            "key",
-            "must have at least {least} characters; got {length}. `openssl rand -hex 24` makes a"
-            " good one; without the setting the first start makes one.",
-            {"least": _LEAST_KEY_CHARS, "length": len(key)},
-        )
-    return key
+def _at_least(least: int, command: str, otherwise: str) -> Callable[[SecretStr], SecretStr]:
+    """Return a check of a key's length; the message says what makes a good one."""
 
+    def check(key: SecretStr) -> SecretStr:
+        # An empty key counts as absent: compose passes on variables without a value.
+        if 0 < len(key) < least:
+            raise PydanticCustomError(
+                "key",
+                "must have at least {least} characters; got {length}. `{command}` makes a good one;"
+                " without the setting {otherwise}.",
+                {"least": least, "length": len(key), "command": command, "otherwise": otherwise},
+            )
+        return key
 
-def _unguessable(key: SecretStr) -> SecretStr:
-    if 0 < len(key) < _LEAST_PSEUDONYM_KEY_CHARS:
-        raise PydanticCustomError(
-            "key",
-            "must have at least {least} characters; got {length}. `openssl rand -hex 32` makes a"
-            " good one; without the setting the database has one of its own.",
-            {"least": _LEAST_PSEUDONYM_KEY_CHARS, "length": len(key)},
-        )
-    return key
+    return check
 
 
 def is_of_a_link(value: str) -> bool:
@@ -82,9 +75,14 @@ LanguageCodes = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_cod
 """Languages, as a list of codes separated by commas."""
 LogLevel = Annotated[str, AfterValidator(_level)]
 """A level of `logging`, in any case."""
-AdminKey = Annotated[SecretStr, AfterValidator(_long_enough)]
+AdminKey = Annotated[
+    SecretStr, AfterValidator(_at_least(16, "openssl rand -hex 24", "the first start makes one"))
+]
 """A key that is long enough not to be guessed."""
-PseudonymKey = Annotated[SecretStr, AfterValidator(_unguessable)]
+PseudonymKey = Annotated[
+    SecretStr,
+    AfterValidator(_at_least(32, "openssl rand -hex 32", "the database has one of its own")),
+]
 """A key whose pseudonyms cannot be traced by trying keys."""
 Port = Annotated[int, BeforeValidator(_own_port), Field(ge=0, le=65_535)]
 """A port; a value that Kubernetes sets for a service of this name is ignored."""

@@ -1,6 +1,6 @@
 """Readers by keys that are bound to scopes: what they read, and make, is their users' alone."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import httpx
@@ -12,7 +12,7 @@ from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
-from tests.support.model_server import ModelServer, model_server
+from tests.support.model_server import ModelServer
 from tests.support.readers import answered, heard, kept_in, query, readers, summarised, summarize
 from tests.support.tasks import MEMORY, store, text_output
 
@@ -25,15 +25,8 @@ def _said(user: str) -> str:
     return f"The kettle of {user} is green."
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
-
-
 @pytest.fixture
 def settings(settings: Settings, server: ModelServer) -> Settings:
-    server.reset()
     return settings.model_copy(update={"task_readers": readers(server)})
 
 

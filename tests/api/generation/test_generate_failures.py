@@ -1,6 +1,6 @@
 """A model that fails: a failed operation with its reason, nothing written, its price told."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import httpx
@@ -28,7 +28,6 @@ from tests.support.model_server import (
     echoed_schema,
     fenced,
     huge,
-    model_server,
     prose,
     slow,
     status,
@@ -49,18 +48,11 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"worker_max_attempts": 1})
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
-
-
 @pytest.fixture
-def server(running: ModelServer) -> ModelServer:
+def server(server: ModelServer) -> ModelServer:
     """A model's server that answers an extraction."""
-    running.reset()
-    running.always(TOLD)
-    return running
+    server.always(TOLD)
+    return server
 
 
 @pytest.fixture

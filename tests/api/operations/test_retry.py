@@ -1,7 +1,7 @@
 """`{operation}:retry`: a failed operation's request runs again, once, unless it was erased."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ from tests.support.errors import refusal
 from tests.support.generation import said, start
 from tests.support.ingestion import ingest
 from tests.support.keys import client_with, make_key
-from tests.support.model_server import ModelServer, model_server, status
+from tests.support.model_server import ModelServer, status
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.queue import overwrite, stored
 from tests.support.scripted import facts
@@ -40,18 +40,11 @@ NOT_KEPT = (*PRECONDITION, Reason.REQUEST_NOT_KEPT)
 FULL = (429, "RESOURCE_EXHAUSTED", Reason.QUOTA_EXHAUSTED)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
-
-
 @pytest.fixture
-def server(running: ModelServer) -> ModelServer:
+def server(server: ModelServer) -> ModelServer:
     """A model's server that fails until the test heals it."""
-    running.reset()
-    running.always(status(500))
-    return running
+    server.always(status(500))
+    return server
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`{session}:recall` in the mode `summary`: an answer made of passages, and what it costs."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.contexts import said, talk
 from tests.support.errors import refusal
-from tests.support.model_server import ModelServer, model_server, status
+from tests.support.model_server import ModelServer, status
 from tests.support.scripted import written_by
 from tests.support.sessions import new_path
 from tests.support.usage import record
@@ -36,12 +36,6 @@ TALK = [
 QUERY = "What is booked in Oslo?"
 K = said("agent", "k")
 ANSWER = {"text": "A flight and the Viking.", "seqs": [3, 1]}
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
 
 
 @pytest.fixture
@@ -288,32 +282,31 @@ class TestOverTheNetwork:
 
     @pytest.fixture
     async def served(
-        self, resources: Resources, running: ModelServer
+        self, resources: Resources, server: ModelServer
     ) -> AsyncIterator[httpx.AsyncClient]:
-        running.reset()
-        values = {"model": "openai:small", "model_base_url": running.url, "model_max_attempts": 1}
+        values = {"model": "openai:small", "model_base_url": server.url, "model_max_attempts": 1}
         models = open_models(resources.settings.model_copy(update=values))
         async with _client(replace(resources, models=models)) as found:
             yield found
         await models.close()
 
     async def test_an_answer_is_read(
-        self, served: httpx.AsyncClient, running: ModelServer, database: Database
+        self, served: httpx.AsyncClient, server: ModelServer, database: Database
     ) -> None:
         path = await new_path(served)
         await talk(served, path, TALK)
-        running.will(ANSWER)
+        server.will(ANSWER)
         found = await _recall(served, path)
         assert (found["text"], found["seqs"]) == (ANSWER["text"], [1, 3])
-        assert found["usage"]["inputTokenCount"] == running.prompt_tokens
+        assert found["usage"]["inputTokenCount"] == server.prompt_tokens
         assert await _used(database) == [("openai:small", 1)]
 
     async def test_a_refusal_says_nothing_of_the_provider_s(
-        self, served: httpx.AsyncClient, running: ModelServer
+        self, served: httpx.AsyncClient, server: ModelServer
     ) -> None:
         path = await new_path(served)
         await talk(served, path, TALK)
-        running.always(status(500))
+        server.always(status(500))
         answer = await _ask(served, path)
         assert answer.status_code == 503
         assert "secret" not in answer.text

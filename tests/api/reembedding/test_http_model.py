@@ -1,7 +1,7 @@
 """A bank whose embedding model is behind HTTP: away at the start, back, and of another length."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, count, ok, refusal
 from tests.support.keys import client_with
-from tests.support.model_server import ModelServer, model_server, slow, status
+from tests.support.model_server import ModelServer, slow, status
 
 TEA: Json = {"fact": "I like tea.", "scope": {"user_id": "42"}}
 AT_START = ["embedder.opened", "embedder.warm_failed"]
@@ -28,12 +28,6 @@ QUERY: Json = {
     "scope": {"user_id": "42"},
     "similaritySearchParams": {"searchQuery": "I like tea."},
 }
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
 
 
 @asynccontextmanager

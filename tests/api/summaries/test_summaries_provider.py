@@ -1,6 +1,6 @@
 """Summaries by a provider's protocol, on the loopback address: it fails, comes back, is counted."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import ok
-from tests.support.model_server import ModelServer, model_server, status
+from tests.support.model_server import ModelServer, status
 from tests.support.summaries import (
     BY_THREE,
     covers,
@@ -23,12 +23,6 @@ from tests.support.summaries import (
     talk,
     verbatim,
 )
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A model's server, and text models that ask it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +10,7 @@ from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.kernel.errors import ServiceError
 from app.settings.settings import Settings
-from tests.support.model_server import ModelServer, model_server
+from tests.support.model_server import ModelServer
 
 PROMPT = Prompt("Say what the user likes.", "user: I like tea.")
 TEA = {"facts": ["likes tea"]}
@@ -38,18 +38,11 @@ async def failure(model: TextModel, meter: Meter | None = None) -> ServiceError:
     return failed.value
 
 
-@pytest.fixture(scope="session")
-def running_server() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
-
-
 @pytest.fixture
-def server(running_server: ModelServer) -> ModelServer:
+def server(server: ModelServer) -> ModelServer:
     """A model's server that answers `TEA` unless told otherwise."""
-    running_server.reset()
-    running_server.always(TEA)
-    return running_server
+    server.always(TEA)
+    return server
 
 
 @pytest.fixture

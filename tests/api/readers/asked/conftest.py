@@ -1,6 +1,6 @@
 """A service with two readers, both served on the loopback address."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -8,21 +8,8 @@ import pytest
 from app.adapters.llm.factory import open_readers
 from app.adapters.resources import Resources
 from app.settings.settings import Settings
-from tests.support.model_server import ModelServer, model_server
+from tests.support.model_server import ModelServer
 from tests.support.readers import readers
-
-
-@pytest.fixture(scope="package")
-def serving() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
-
-
-@pytest.fixture
-def server(serving: ModelServer) -> ModelServer:
-    """The models of all readers; it has been asked nothing yet."""
-    serving.reset()
-    return serving
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A service with a remote embedder and MiniLM, and a reader that shows what it is given."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -14,13 +14,7 @@ from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.settings.settings import EmbedderChoice
 from tests.support.embedding import NewEmbedder
-from tests.support.model_server import ModelServer, model_server
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as found:
-        yield found
+from tests.support.model_server import ModelServer
 
 
 @pytest.fixture
