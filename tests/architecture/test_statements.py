@@ -94,7 +94,7 @@ LISTS: Sequence[tuple[set[int], Collection[str]]] = [
     ({5}, STABLE),
     ({6}, CONFIGURING),
 ]
-"""Who breaks a rule of `distributed.py` today. The lists only shrink."""
+"""Who breaks a rule of `distributed.py` today. The lists grow by sweeps only."""
 _MIGRATIONS = "app.adapters.db.migrate."
 _TESTS = Path(__file__).parents[1]
 

@@ -1,6 +1,6 @@
 """The context policy of a session: the events that a prompt shows, and those that are summarised.
 
-Seven named strategies are settings of one engine (the feature `strategies`). A policy comes with a
+The named strategies are settings of one engine (the feature `strategies`). A policy comes with a
 session, as the default of an engine, or with one request. Only the given fields are stored; the
 rest is filled in where the policy is read (`strategies/logic/policies.py`).
 """

@@ -1,6 +1,6 @@
 """Choice of the events to show, summarise or omit under a token budget (pure).
 
-One engine serves all seven strategies; they differ in their `Rules`. In every composition each
+One engine serves all strategies; they differ in their `Rules`. In every composition each
 event of the session is in exactly one of: shown word for word, covered by one shown summary,
 omitted. An erased event that no summary covers counts as omitted.
 """

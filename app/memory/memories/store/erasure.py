@@ -1,6 +1,6 @@
 """Every statement that removes memories for good, with what is derived from them.
 
-Called by `memories/ledger.py` alone. All functions take part in the caller's transaction.
+Called by `store/ledger.py` alone. All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Every statement on memories and what is derived from them.
 
-The writing functions, at the end, are called by `memories/ledger.py` alone. All functions take
+The writing functions, at the end, are called by `store/ledger.py` alone. All functions take
 part in the caller's transaction.
 """
 

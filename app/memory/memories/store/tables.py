@@ -31,7 +31,7 @@ class MemoryContent:
     """Columns that a memory shares with its revisions; the one place that lists them.
 
     Code that writes or reads them by name derives its list from these columns and their roles
-    (`memories/columns.py`).
+    (`store/columns.py`).
     """
 
     fact: Mapped[str | None] = mapped_column(
@@ -56,7 +56,7 @@ class MemoryContent:
 class MemoryRow(MemoryContent, Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
-    Written and removed by `memories/ledger.py` alone. The columns from `language` on serve
+    Written and removed by `store/ledger.py` alone. The columns from `language` on serve
     searches and are not loaded with a row; `cues` is null until the search hints are computed.
     """
 
