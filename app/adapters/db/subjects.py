@@ -21,7 +21,15 @@ from sqlalchemy import (
 )
 
 from app.adapters.db.base import Base
-from app.adapters.db.bindings import Binding, ByKeys, ByParent, ByScope, conditioned_rows, table_of
+from app.adapters.db.bindings import (
+    Binding,
+    ByKeys,
+    ByParent,
+    ByScope,
+    ByScopes,
+    conditioned_rows,
+    table_of,
+)
 from app.adapters.db.session import Session
 
 Counts = Mapping[str, int]
@@ -148,15 +156,26 @@ async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
     for row in conditioned_rows():
         binding: Any = row.conditioned_by  # type: ignore[attr-defined]  # as in Subject
         engine: Any = row.engine_id  # type: ignore[attr-defined]  # as in Subject
-        if isinstance(binding, ByScope):
+        if isinstance(binding, ByScope | ByScopes):
             columns = [getattr(row, binding.column)]
         elif isinstance(binding, ByKeys):
             columns = [getattr(row, name) for name in binding.columns.values()]
         else:
             continue
         statement = select(*columns).where(engine == engine_id).distinct()
-        found += [_scope_of(binding, values) for values in await session.execute(statement)]
+        for values in await session.execute(statement):
+            if isinstance(binding, ByScopes):
+                found += scopes_within(values[0] or {})
+            else:
+                found.append(_scope_of(binding, values))
     return found
+
+
+def scopes_within(values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Return scopes among the allowed values of keys: the only one, or else each pair alone."""
+    if all(len(some) == 1 for some in values.values()):
+        return [{key: value for key, (value,) in values.items()}] if values else []
+    return [{key: value} for key, some in values.items() for value in some]
 
 
 def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str]:

@@ -24,4 +24,4 @@ async def erase_scope(context: Mutation, name: EnginePath, body: EraseScopeReque
     the operation that does it. With `validateOnly` nothing changes, and no operation is stored.
     """
     once = context.once(body.sent())
-    return await ErasureService.of(context.resources).start(name, body, once)
+    return await ErasureService.of(context.resources).start(name, body, once, context.caller.reach)

@@ -9,6 +9,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, ENGINE_URL, Json, ok, refusal
+from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory, path_of
 from tests.support.person import CANARY, PERSON, dump, erase, fill, rows_of
 
@@ -92,6 +93,26 @@ async def test_keys_of_a_person_end_and_keys_of_several_lose_them(
         "operations",
         "taskMemories",
     }
+
+
+async def test_a_key_of_one_engine_ends_no_key_of_others(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, runner: Runner
+) -> None:
+    """The certificate says that such keys stay."""
+    conditions = {"user_id": [PERSON]}
+    for name, engines in (("here", ["1"]), ("here and there", ["1", "2"]), ("everywhere", None)):
+        await make_key(
+            database, clock.now(), display_name=name, engines=engines, scope_conditions=conditions
+        )
+    own = await make_key(database, clock.now(), "admin", engines=["1"])
+    async with client_with(app, own) as limited:
+        counted = await _dry_run(limited)
+        certificate = await erase(limited, runner, SCOPE)
+    assert counted["notCovered"] == certificate["notCovered"] == ["api_keys"]
+    assert counted["pseudonymised"]["api_keys"] == certificate["pseudonymised"]["api_keys"] == 1
+    keys = ok(await client.get("http://test/v1beta1/keys"))["keys"]
+    spared = {key["displayName"] for key in keys if key.get("scopeConditions") == conditions}
+    assert spared == {"here and there", "everywhere"}
 
 
 async def test_what_other_scopes_share_with_a_person_stays_without_them(

@@ -8,12 +8,15 @@ from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, InvalidArgument
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
 from app.platform.operations.services.runner import Runner
 from app.process.erasure_admin import listed, repeated
+from tests.support.generation import said, start
 from tests.support.ingestion import IDLE, ingest
+from tests.support.keys import make_key
 from tests.support.operations import create_memory
 from tests.support.person import CANARY, PERSON, erase, rows_of
 from tests.support.sessions import append, new_path
@@ -69,6 +72,34 @@ async def test_what_a_restore_brings_back_is_erased_again(
     await _fill(client)
     assert await repeated(resources, read_lines(kept)) == 0
     assert await rows_of(database, CANARY)
+
+
+async def test_a_person_of_whom_only_work_or_a_key_came_back_is_erased_again(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    """Work that waits, or a key, may be all that a backup has of a person."""
+    await create_memory(client, f"I like {CANARY}.", SCOPE)
+    await erase(client, runner, SCOPE)
+    kept = await listed(resources)
+
+    async def work() -> None:
+        await start(client, said(f"I like {CANARY}."), scope=SCOPE)
+
+    async def key() -> None:
+        bound = {"user_id": [PERSON, "other-8"]}
+        await make_key(database, clock.now(), scope_conditions=bound)
+
+    for bring_back in (work, key):
+        async with database.transaction() as session:
+            await session.execute(text("delete from erasures"))
+        await bring_back()
+        assert await repeated(resources, read_lines(kept)) == 1
+        await runner.run_pending()
+        assert await rows_of(database, CANARY, PERSON) == {}
 
 
 async def test_an_erasure_that_finds_nobody_is_known_from_then_on(

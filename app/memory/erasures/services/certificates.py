@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import Subject
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.erasures.logic.pseudonyms import Pseudonyms
 from app.memory.erasures.schemas import RESIDUE, EraseScopeResponse
@@ -36,10 +37,12 @@ def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"@type": type_url("EraseScopeResponse"), **response.wire()}
 
 
-def not_covered(scope: Mapping[str, str], *, has_sessions: bool) -> list[str]:
+def not_covered(subject: Subject, *, spares_keys: bool) -> list[str]:
     """Return what an erasure leaves out: sessions are of a user alone."""
-    is_whole = has_sessions and (_USER not in scope or len(scope) == 1)
-    return [] if is_whole or _USER not in scope else ["sessions"]
+    is_of_user = _USER in subject.scope
+    has_sessions = subject.has_sessions and len(subject.scope) == 1
+    left = ["sessions"] if is_of_user and not has_sessions else []
+    return [*left, "api_keys"] if spares_keys else left
 
 
 def line_of(row: ErasureRow) -> str:
@@ -50,6 +53,7 @@ def line_of(row: ErasureRow) -> str:
         "subject": row.subject,
         "keyId": row.pseudonym_key_id,
         "includeSessions": row.has_sessions,
+        "serviceWide": row.is_service_wide,
         "time": format_timestamp(row.start_time),
     }
     return json.dumps(line) + "\n"

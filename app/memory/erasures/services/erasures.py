@@ -1,5 +1,6 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
+from app.kernel.auth import Reach
 from app.kernel.errors import NotFound
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
@@ -34,7 +36,9 @@ MOST_RUNNING = 10
 _USER = "user_id"
 
 
-def traces_of(resources: Resources, subject: Subject, pseudonym: str) -> Traces:
+def traces_of(
+    resources: Resources, subject: Subject, pseudonym: str, *, is_service_wide: bool
+) -> Traces:
     """Return the traces of a scope; a token's subject is its user where the settings say so."""
     tokens: set[str] = set()
     if len(subject.scope) == 1:
@@ -42,7 +46,8 @@ def traces_of(resources: Resources, subject: Subject, pseudonym: str) -> Traces:
         claims = resources.settings.jwt_condition_claims
         if claims.get(key, "sub" if key == _USER else None) == "sub":
             tokens.add(f"jwt:{value}")
-    return Traces(resources.registry.erasures, subject, alias_of(pseudonym), tokens)
+    alias = alias_of(pseudonym)
+    return Traces(resources.registry.erasures, subject, alias, tokens, is_service_wide)
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,15 @@ class ErasureService:
         return cls(resources)
 
     async def start(
-        self, name: EngineName, request: EraseScopeRequest, once: IdempotencyKey | None
+        self,
+        name: EngineName,
+        request: EraseScopeRequest,
+        once: IdempotencyKey | None,
+        reach: Reach,
     ) -> Operation:
         """Queue the erasure of a scope, or count what it would erase.
+
+        Keys that reach other engines end only if the caller reaches all engines.
 
         Raises:
             NotFound: the engine does not exist, or the caller does not reach the whole scope.
@@ -67,13 +78,21 @@ class ErasureService:
         """
         has_sessions = request.include_sessions is not False
         subject = Subject(name.engine, request.scope, has_sessions)
+        is_wide = reach.projects is None and reach.engines is None
         if request.validate_only:
-            return await self._counted(name, subject)
+            return await self._counted(name, subject, is_service_wide=is_wide)
         async with self.resources.db.transaction() as session:
-            return Operation.from_row(await self._queued(session, name, subject, once))
+            row = await self._queued(session, name, subject, once, is_service_wide=is_wide)
+            return Operation.from_row(row)
 
     async def _queued(
-        self, session: Session, name: EngineName, subject: Subject, once: IdempotencyKey | None
+        self,
+        session: Session,
+        name: EngineName,
+        subject: Subject,
+        once: IdempotencyKey | None,
+        *,
+        is_service_wide: bool,
     ) -> OperationRow:
         # Nobody writes below the engine meanwhile: whoever does so later sees the erasure.
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
@@ -98,7 +117,8 @@ class ErasureService:
         if same is not None:
             await repository.resume(session, same, row.operation_id)
             return row
-        await self.insert(session, engine, subject, row.operation_id)
+        given = {"is_service_wide": is_service_wide}
+        await self.insert(session, engine, subject, row.operation_id, given)
         await stored.stop_running(session, subject)
         return row
 
@@ -108,14 +128,14 @@ class ErasureService:
         engine: EngineName,
         subject: Subject,
         operation_id: str,
-        certificate_id: str | None = None,
+        given: Mapping[str, Any],
     ) -> None:
         """Insert the record of an erasure, which ends writes to its scope."""
         now = self.resources.clock.now()
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
         values = {
             "engine_id": engine.engine,
-            "certificate_id": certificate_id or f"er_{new_id(now)}",
+            "certificate_id": f"er_{new_id(now)}",
             "engine_name": str(engine),
             "subject": pseudonyms.of(subject.scope),
             "pseudonym_key_id": pseudonyms.key_id,
@@ -126,15 +146,15 @@ class ErasureService:
             "pseudonymised": {},
             "start_time": now,
         }
-        await repository.add(session, values)
+        await repository.add(session, {**values, **given})
 
     async def repeat(
-        self, session: Session, name: EngineName, subject: Subject, certificate_id: str
+        self, session: Session, name: EngineName, subject: Subject, given: Mapping[str, Any]
     ) -> OperationName:
-        """Queue an erasure once more, under the certificate that it had before a restore."""
+        """Queue an erasure once more, with values that it had before a restore."""
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
         row = await operations.insert(session, self._operation(engine, subject))
-        await self.insert(session, engine, subject, row.operation_id, certificate_id)
+        await self.insert(session, engine, subject, row.operation_id, given)
         return OperationName(engine, row.operation_id)
 
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
@@ -152,15 +172,18 @@ class ErasureService:
         except NotFound:
             return None
 
-    async def _counted(self, name: EngineName, subject: Subject) -> Operation:
+    async def _counted(
+        self, name: EngineName, subject: Subject, *, is_service_wide: bool
+    ) -> Operation:
         """Return an operation that is stored nowhere, with the counts of an erasure."""
         now = self.resources.clock.now()
         async with self.resources.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
             check_scope(session, subject.scope)
             # Nothing is renamed, so any alias will do.
-            traces = traces_of(self.resources, subject, "")
+            traces = traces_of(self.resources, subject, "", is_service_wide=is_service_wide)
             counts, pseudonymised = await self._all_counts(session, engine, traces)
+            left_out = not_covered(subject, spares_keys=await traces.spares_keys(session, engine))
         new = self._operation(engine, subject).noting(validateOnly=True)
         values: dict[str, Any] = {
             "engine": str(engine),
@@ -169,7 +192,7 @@ class ErasureService:
             "counts": counts,
             "pseudonymised": pseudonymised,
             "verified": False,
-            "not_covered": not_covered(subject.scope, has_sessions=subject.has_sessions),
+            "not_covered": left_out,
         }
         row = OperationRow(**new.columns(OperationState.SUCCEEDED, certificate(values)))
         return Operation.from_row(row)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.adapters.db.session import Session
-from app.adapters.db.subjects import Subject, list_scopes
+from app.adapters.db.subjects import Subject, list_scopes, scopes_within
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.names import EngineName, OperationName
@@ -17,6 +17,7 @@ from app.memory.erasures.logic.pseudonyms import Pseudonyms
 from app.memory.erasures.services.certificates import pseudonyms_of
 from app.memory.erasures.services.erasures import ErasureService
 from app.memory.erasures.store import repository
+from app.platform.access.store import erasure as keys
 
 
 class ErasureLine(BaseModel):
@@ -29,6 +30,7 @@ class ErasureLine(BaseModel):
     subject: str
     key_id: str = Field(alias="keyId")
     has_sessions: bool = Field(alias="includeSessions")
+    is_service_wide: bool = Field(True, alias="serviceWide")
     time: Timestamp
 
 
@@ -87,6 +89,8 @@ class RestoreService:
     ) -> list[OperationName]:
         async with self.resources.db.snapshot() as session:
             scopes = await list_scopes(session, engine.engine)
+            for conditions in await keys.list_conditions(session):
+                scopes += scopes_within(conditions)
         wanted = {line.subject for line in lines}
         found = _matching(scopes, wanted, pseudonyms)
         queued = []
@@ -108,7 +112,11 @@ class RestoreService:
             await repository.add(session, _ended(engine, line))
             return []
         subject = Subject(engine.engine, scope, line.has_sessions)
-        return [await service.repeat(session, engine, subject, line.certificate_id)]
+        given = {
+            "certificate_id": line.certificate_id,
+            "is_service_wide": line.is_service_wide,
+        }
+        return [await service.repeat(session, engine, subject, given)]
 
 
 def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:
@@ -119,6 +127,7 @@ def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:
         "subject": line.subject,
         "pseudonym_key_id": line.key_id,
         "has_sessions": line.has_sessions,
+        "is_service_wide": line.is_service_wide,
         "operation_id": "",
         "counts": {},
         "pseudonymised": {},

@@ -35,12 +35,14 @@ class Traces:
         subject: the scope.
         alias: takes the place of names and callers.
         tokens: the callers by tokens that are bound to the scope.
+        is_service_wide: whether keys that reach other engines end, too.
     """
 
     erasures: Sequence[Erasure]
     subject: Subject
     alias: str
     tokens: Collection[str]
+    is_service_wide: bool
 
     async def erased(self, session: Session, texts: Iterable[str]) -> Erased:
         """Return which of the resources named in texts belong to the scope."""
@@ -62,10 +64,23 @@ class Traces:
         """Count the keys that are revoked or narrowed."""
         return len(await self._keys(session, engine))
 
+    async def spares_keys(self, session: Session, engine: EngineName) -> bool:
+        """Return True if keys of the scope stay as they are, since they reach other engines."""
+        return len(await self._named(session, engine)) > len(await self._keys(session, engine))
+
     async def _keys(
         self, session: Session, engine: EngineName
     ) -> list[tuple[ApiKeyRow, dict[str, list[str]] | None]]:
-        """Return the keys whose conditions name the scope, with what they then allow."""
+        """Return the keys that the erasure ends or narrows, with what they then allow."""
+        found = await self._named(session, engine)
+        if self.is_service_wide:
+            return found
+        return [(key, left) for key, left in found if key.engines and len(key.engines) == 1]
+
+    async def _named(
+        self, session: Session, engine: EngineName
+    ) -> list[tuple[ApiKeyRow, dict[str, list[str]] | None]]:
+        """Return the keys of the engine whose conditions name the scope, as `_keys`."""
         scope = self.subject.scope
         found = [
             (key, without(key.scope_conditions or {}, scope))

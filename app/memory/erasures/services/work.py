@@ -6,9 +6,10 @@ still be recognised.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -62,7 +63,8 @@ class ErasureWork:
         async with self.job.db.snapshot() as session:
             row = await self._row(session)
         subject = Subject(engine.engine, row.scope or {}, row.has_sessions)
-        traces = traces_of(self.resources, subject, row.subject)
+        is_wide = row.is_service_wide
+        traces = traces_of(self.resources, subject, row.subject, is_service_wide=is_wide)
         await append(self.resources.settings, row)
         for _ in range(_ROUNDS):
             await self._remove_traces(traces, engine)
@@ -140,6 +142,7 @@ class ErasureWork:
             if any(counts.values()):
                 return False
             now = await database_now(session)
+            left_out = not_covered(subject, spares_keys=await traces.spares_keys(session, engine))
             removed, renamed = await traces.end_callers(session, engine, now)
             row = await self._row(session, for_update=True)
             renamed["audit_events"] += await traces.rename_refusals(session, row.start_time)
@@ -149,7 +152,7 @@ class ErasureWork:
             row = await self._row(session, for_update=True)
             await repository.finish(session, row, now)
             await operations.forget_scope(session, subject)
-            await self.job.finish(session, certificate(_certified(row, now)), {})
+            await self.job.finish(session, certificate(_certified(row, now, left_out)), {})
         log.info("scope.erased", certificate=row.certificate_id, rows=sum(row.counts.values()))
         return True
 
@@ -173,7 +176,7 @@ class ErasureWork:
         return self.resources.settings.tuning.sweep_batch_rows
 
 
-def _certified(row: ErasureRow, now: Any) -> dict[str, Any]:  # noqa: ANN401 - a time
+def _certified(row: ErasureRow, now: datetime, left_out: Sequence[str]) -> dict[str, Any]:
     """Return the values of the certificate of an erasure that has just ended."""
     return {
         "certificate_id": row.certificate_id,
@@ -184,5 +187,5 @@ def _certified(row: ErasureRow, now: Any) -> dict[str, Any]:  # noqa: ANN401 - a
         "counts": dict(sorted(row.counts.items())),
         "pseudonymised": {table: count for table, count in row.pseudonymised.items() if count},
         "verified": True,
-        "not_covered": not_covered(row.scope or {}, has_sessions=row.has_sessions),
+        "not_covered": left_out,
     }

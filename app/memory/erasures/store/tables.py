@@ -27,6 +27,8 @@ class ErasureRow(Base):
     pseudonym_key_id: Mapped[str] = mapped_column(Text)
     has_sessions: Mapped[bool] = mapped_column(Boolean)
     """True if the sessions, task memory and state of the user are erased, too."""
+    is_service_wide: Mapped[bool] = mapped_column(Boolean, server_default=text("true"))
+    """True if keys that reach further than the engine end, too: who asked for it reached all."""
     scope: Mapped[JsonObject | None]
     """Only while the erasure runs."""
     operation_id: Mapped[str] = mapped_column(Text)

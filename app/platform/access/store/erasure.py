@@ -19,6 +19,13 @@ async def list_bound(session: Session, scope: Mapping[str, str]) -> Sequence[Api
     return (await session.execute(statement)).scalars().all()
 
 
+async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]:
+    """Return what each key is bound to, if anything."""
+    statement = select(ApiKeyRow.scope_conditions).where(ApiKeyRow.scope_conditions.is_not(None))
+    found = (await session.execute(statement)).scalars()
+    return [conditions for conditions in found if conditions]
+
+
 async def end(
     session: Session, key: ApiKeyRow, alias: str, conditions: Mapping[str, list[str]], now: datetime
 ) -> None:
