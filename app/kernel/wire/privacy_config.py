@@ -1,5 +1,6 @@
 """Rules about sensitive values: what is found, where, and what becomes of it (`privacyConfig`)."""
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
@@ -16,6 +17,9 @@ _MAX_PATTERN_CHARS = 256
 _MAX_RULES = 100
 _PROGRAM_BYTES = 16 * 1024 * 1024
 """Memory of all custom patterns of an engine together; RE2 refuses what needs more."""
+
+
+_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 class Kind(StrEnum):
@@ -133,6 +137,10 @@ def compile_all(patterns: Iterable[str]) -> tuple[Any, ...]:
                 f"customPatterns[{number}].pattern must be of RE2 syntax and at most"
                 f" {options.max_mem // 1024} KiB when compiled"
             ) from None
+        if _BYTE.search(pattern) is not None:
+            raise ValueError(
+                f"customPatterns[{number}].pattern must not have \\C, which splits characters"
+            )
         if made.search(b"") is not None:
             raise ValueError(f"customPatterns[{number}].pattern must not match an empty text")
         compiled.append(made)

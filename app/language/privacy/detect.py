@@ -11,6 +11,7 @@ from app.language.privacy.kinds import FORMS, Form, Span
 from app.language.privacy.labels import labelled
 
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
+_SHOWN = re2.compile(rb"[\pL\pN]")
 _LEAST_BYTES = 3
 
 
@@ -61,15 +62,14 @@ def _of_form(data: bytes, form: Form) -> Iterator[Span]:
 
 
 def _unmasked(data: bytes, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Leave out what has a mask in it: it is hidden already."""
+    """Leave out what begins with a mask: the value is hidden already."""
     masks = [match.span() for match in _MASK.finditer(data)]
-    if not masks:
-        return spans
     kept, at = [], 0
     for span in spans:
         while at < len(masks) and masks[at][1] <= span[0]:
             at += 1
-        if at == len(masks) or masks[at][0] >= span[1]:
+        is_masked = at < len(masks) and masks[at][0] < span[1]
+        if not is_masked or _SHOWN.search(data[span[0] : masks[at][0]]):
             kept.append(span)
     return kept
 
@@ -102,8 +102,8 @@ def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> list[Findi
 
 
 def _length(data: bytes) -> int:
-    # Bytes that continue a character are those of the form 10xxxxxx; a span of a custom pattern
-    # may not begin with one, since RE2 matches whole characters.
+    # Bytes that continue a character are those of the form 10xxxxxx; no span begins with one, since
+    # RE2 matches whole characters, and patterns with \C are refused.
     return (
         sum((byte & 0xC0) != 0x80 for byte in data)
         if len(data) < 64

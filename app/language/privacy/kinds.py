@@ -89,7 +89,7 @@ _PREFIXES = (
     # npm, PyPI, Hugging Face, SendGrid, Twilio, Telegram
     r"npm_[A-Za-z0-9]{20}", r"pypi-[A-Za-z0-9_-]{20}", r"hf_[A-Za-z0-9]{20}",
     r"api_org_[A-Za-z0-9]{20}", r"SG\.[A-Za-z0-9_-]{16}", r"(?:SK|AC)[0-9a-fA-F]{32}",
-    r"[0-9]{6,12}:[A-Za-z0-9_-]{32}",
+    r"(?:bot)?[0-9]{6,12}:[A-Za-z0-9_-]{32}",
     # Azure: client secrets, DevOps
     r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
     # this service
@@ -129,7 +129,7 @@ _PARAMETERS = (
 _WEBHOOK = r"https://hooks\.slack\.com/[a-z]+/([A-Za-z0-9_/-]{8,})"
 
 _GAP = r"(?:[ \t\r\n-]|\x{A0}|\x{202F}|\x{2007}|\x{2009}|[\x{2010}-\x{2015}]){0,3}"
-_DIGITS = rf"(?:^|[^\pL0-9_.,]|[^0-9][.,])([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
+_DIGITS = rf"(?:^|[^\pL0-9_.]|[^0-9][.])([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
 _GROUP = re.compile(rb"[0-9]+")
 _ALNUM = re.compile(rb"[0-9A-Za-z]")
 _IBAN_RUN = re.compile(rb"(?:[0-9A-Za-z]|[ \t\n-]|\xc2\xa0)+")

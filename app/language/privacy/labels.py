@@ -27,7 +27,7 @@ from app.language.privacy.label_words import (
 )
 
 _BEHIND_BYTES, _BEFORE_BYTES = 600, 100
-_MAX_WORDS, _MAX_WORDS_BEFORE = 8, 5
+_MAX_WORDS, _MAX_WORDS_BEFORE = 8, 4
 _MAX_FILLERS = 2
 _LEAST_CHARS, _LEAST_DIGITS, _LEAST_OPAQUE = 4, 3, 6
 
@@ -273,7 +273,8 @@ def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
     words = window.rsplit(maxsplit=_MAX_WORDS_BEFORE)
     for position in range(len(words) - 1, 0, -1):
         if words[position].casefold() in BACKWARD:
-            word = words[position - 1].lstrip(_BARE)
+            # The first of them is all that stands before the others.
+            word = words[position - 1].rsplit(maxsplit=1)[-1].lstrip(_BARE)
             text = _END.sub("", word)
             if not _is_opaque(text):
                 return None

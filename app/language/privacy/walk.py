@@ -11,7 +11,9 @@ from app.language.privacy.checksums import MIN_CARD_DIGITS
 from app.language.privacy.labels import is_label
 from app.language.privacy.mask import mask
 
-_OPAQUE_KEYS = frozenset({"thoughtSignature", "thought_signature", "eventId"})
+_OPAQUE_KEYS = frozenset(
+    {"thoughtSignature", "thought_signature", "eventId", "eventTime", "timestampValue"}
+)
 _FILE = frozenset({"data", "mimeType"})
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/x-ndjson")
 _is_label = lru_cache(maxsize=4_096)(is_label)
@@ -54,7 +56,9 @@ class _Walk:
             case bool():
                 pass
             case int():
-                result = self._number(value, path, key)
+                result = self._number(value, value, path, key)
+            case float() if value.is_integer():
+                result = self._number(value, int(value), path, key)
             case list():
                 result = [self.of(one, f"{path}[{n}]", key) for n, one in enumerate(value)]
             case dict():
@@ -64,17 +68,23 @@ class _Walk:
         return result
 
     def _object(self, value: dict[str, Any], path: str, last: str) -> dict[str, Any]:
-        if value.keys() >= _FILE:
-            return value | {"data": self._file(value, f"{path}.data" if path else "data")}
+        is_file = value.keys() >= _FILE and isinstance(value["data"], str)
         result: dict[str, Any] = {}
         for key, one in value.items():
-            inner = f"{path}.{key}" if path else key
             name = self._text(key, path or "body", "")
             while name != key and name in result:
                 name += "_"
-            # {"pin": {"numberValue": 4812}}: a value in its type's name is its key's.
+            inner = f"{path}.{name}" if path else name
+            # {"pin": {"doubleValue": 4812}}: a value in its type's name is its key's.
             label = last if len(value) == 1 and not _is_label(key) else key
-            result[name] = one if key in _OPAQUE_KEYS else self.of(one, inner, label)
+            if key in _OPAQUE_KEYS:
+                result[name] = one
+            elif is_file and key == "data":
+                result[name] = self._file(one, str(value["mimeType"]), inner)
+            else:
+                found = self.of(one, inner, label)
+                is_text = key == "doubleValue" and isinstance(found, str)
+                result["stringValue" if is_text else name] = found
         return result
 
     def _text(self, text: str, path: str, key: str) -> str:
@@ -89,19 +99,28 @@ class _Walk:
             self.places[path] = tuple(sorted(counts))
         return found.removeprefix(prefix)
 
-    def _file(self, value: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - base64, or none
-        """Return the content of a file in base64, masked where it is text."""
-        if not str(value["mimeType"]).startswith(_TEXT_TYPES):
-            return value["data"]
+    def _file(self, data: str, mime_type: str, path: str) -> str:
+        """Return the content of a file in base64 of either alphabet, masked where it is text."""
+        is_url_safe = "-" in data or "_" in data
+        padded = "".join(data.split("\n")).rstrip("=\r")
+        padded += "=" * (-len(padded) % 4)
         try:
-            text = b64decode(value["data"]).decode()
-        except (TypeError, ValueError):
-            return value["data"]
+            content = b64decode(padded, b"-_" if is_url_safe else None, validate=True)
+        except ValueError:
+            return self._text(data, path, "")
+        if not mime_type.startswith(_TEXT_TYPES):
+            return data
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return self._text(data, path, "")
         found = self._text(text, path, "")
-        return value["data"] if found == text else b64encode(found.encode()).decode()
+        if found == text:
+            return data
+        return b64encode(found.encode(), b"-_" if is_url_safe else None).decode()
 
-    def _number(self, number: int, path: str, key: str) -> int | str:
-        text = str(number)
+    def _number(self, number: float, whole: int, path: str, key: str) -> float | str:
+        text = str(whole)
         if not (key and _is_label(key)) and len(text) < MIN_CARD_DIGITS:
             return number
         found = self._text(text, path, key)

@@ -6,12 +6,15 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.memory.ingestion.services.ingestion import IngestionService
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, field_of, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import refusal
 from tests.support.generation import said
+from tests.support.ingestion import IDLE, ingest
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import create_session, event
@@ -44,6 +47,17 @@ async def _attempts(client: httpx.AsyncClient, memory: str, session: str) -> lis
         ),
         await store(client, artifact, userId="42"),
     ]
+
+
+async def test_streams_of_others_are_reopened_meanwhile(
+    client: httpx.AsyncClient, resources: Resources
+) -> None:
+    """An erasure that waits for a worker holds up nobody else's events."""
+    for scope in (USER, {"user_id": "other-8"}):
+        operation = await ingest(client, "I like tea.", scope=scope, **IDLE)
+        ok(await client.post(f"{path_of(operation['name'])}:cancel"))
+    ok(await _start(client))
+    assert await IngestionService.of(resources).reopen() == 1
 
 
 async def test_nothing_is_written_to_a_scope_while_it_is_erased(

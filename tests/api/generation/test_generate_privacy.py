@@ -12,7 +12,7 @@ from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, configure, field_of, listed, ok, rows_with
 from tests.support.generation import events, given, run, said, start
 from tests.support.ingestion import ended, event, ingest
-from tests.support.operations import USER
+from tests.support.operations import USER, create_memory
 from tests.support.sessions import append, new_path
 
 CARD = "4111 1111 1111 1111"
@@ -170,6 +170,19 @@ async def test_a_pattern_of_an_engine_is_masked(
     assert await rows_with(database, "CN-12345678") == {}
 
 
+async def test_a_pattern_that_finds_ids_leaves_names_as_they_are(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    """A preview is read by its names."""
+    await create_memory(client, "I live in Oslo.")
+    await configure(
+        client, privacyConfig={"customPatterns": [{"name": "ID", "pattern": "[0-9]{9}"}]}
+    )
+    operation = await run(client, runner, said("I live in Rome now."), validateOnly=True)
+    (change,) = operation["response"]["plannedChanges"]
+    assert change["memory"]["name"].rpartition("/")[2].isdigit()
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -181,6 +194,7 @@ async def test_a_pattern_of_an_engine_is_masked(
         {"customPatterns": [{"name": "EMAIL", "pattern": "a"}]},
         {"customPatterns": [{"name": "X", "pattern": "("}]},
         {"customPatterns": [{"name": "X", "pattern": "a*"}]},
+        {"customPatterns": [{"name": "X", "pattern": r"a\C"}]},
         {"customPatterns": [{"name": "X", "pattern": "a" * 257}]},
         {"customPatterns": [{"name": "X", "pattern": r"\pL{900}"}]},
     ],

@@ -1,6 +1,7 @@
 """What is found in a text, and what is left alone. All values are made up."""
 
 import json
+from base64 import b64decode
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,38 @@ def test_json_is_masked_in_values_and_keys_and_by_its_keys() -> None:
     assert found.places["content.args.password"] == ("CREDENTIAL",)
 
 
+def test_json_is_masked_whatever_its_form() -> None:
+    """A call may look like a file, a number may have a fraction, a key may be a secret itself."""
+    url_safe = "cHc6IGh1bnRlcjIyPz8_"
+    found = masked(
+        {
+            "call": {"mimeType": "text/plain", "data": f"pay {CARD}", "password": "hunter22"},
+            "safe": {"mimeType": "text/plain", "data": url_safe},
+            "pin": {"doubleValue": 4812.0},
+            "token_expires": {"timestampValue": "2026-01-01T00:00:00Z"},
+            "half": 0.5,
+            CARD: f"pay {CARD}",
+        },
+        DEFAULTS,
+        {},
+        "metadata",
+    )
+    safe = found.value.pop("safe")["data"]
+    assert b64decode(safe, b"-_") == b"pw: [CREDENTIAL]???" != b64decode(url_safe, b"-_")
+    assert found.value == {
+        "call": {
+            "mimeType": "text/plain",
+            "data": "pay [PAYMENT_CARD]",
+            "password": "[CREDENTIAL]",
+        },
+        "pin": {"stringValue": "[CREDENTIAL]"},
+        "token_expires": {"timestampValue": "2026-01-01T00:00:00Z"},
+        "half": 0.5,
+        "[PAYMENT_CARD]": "pay [PAYMENT_CARD]",
+    }
+    assert not [place for place in found.places if "4111" in place]
+
+
 PIECES = st.one_of(
     st.text(max_size=30),
     st.sampled_from([one["text"].format("".join(one["value"])) for one in PLANTED]),
@@ -155,3 +188,23 @@ def test_a_value_is_found_wherever_it_stands(
     value = "".join(planted["value"])
     text = f"{before} {planted['text'].format(value)} {after}"
     assert value not in mask(text, DEFAULTS)[0]
+
+
+def test_a_bracket_within_a_value_hides_nothing_of_it() -> None:
+    """A word in capitals and brackets is no mask if the value begins before it."""
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADAN\n[TRUNCATED]\nabcd\n-----END PRIVATE KEY-----"
+    assert mask(key, DEFAULTS)[0] == "[CREDENTIAL]"
+    assert mask("My password is [CREDENTIAL].", DEFAULTS)[1] == {}
+
+
+def test_what_stands_in_rows_is_found() -> None:
+    cards = ",".join([CARD.replace(" ", "")] * 12)
+    for text, expected in {
+        f"7,{cards},12/28": f"7,{','.join(['[PAYMENT_CARD]'] * 12)},12/28",
+        f"https://api.telegram.org/bot123456:{'aB3' * 12}/getMe": (
+            "https://api.telegram.org/[CREDENTIAL]"
+        ),
+        "Our trip in 2024 was when I forgot my password.": None,
+        "About 1,234,567,890,123 of them": None,
+    }.items():
+        assert mask(text, DEFAULTS)[0] == (expected or text)

@@ -81,6 +81,21 @@ class Masking:
         self.only += len(masked) - len(kept)
         return replace(planned, changes=tuple(kept))
 
+    def preview(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response of a preview masked, but for names; its changes are masked before."""
+        judged = {
+            name: [
+                {
+                    key: value if key == "memory" else self.guard.without(value).value
+                    for key, value in entry.items()
+                }
+                for entry in shown[name]
+            ]
+            for name in ("droppedFacts", "refusedDecisions")
+            if name in shown
+        }
+        return {**shown, **judged}
+
     def _change(self, change: PlannedChange) -> PlannedChange:
         return replace(
             change,

@@ -263,7 +263,7 @@ class Generation:
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
                 shown = preview(writing.engine, author, planned, summary.dropped)
-                response = summary.masking.guard.without(shown).value
+                response = summary.masking.preview(shown)
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     cast,
     delete,
+    exists,
     func,
     or_,
     select,
@@ -25,6 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
+from app.memory.erasures.store.tables import ErasureRow
 from app.memory.ingestion.logic.plan import ListedEvent
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.store.tables import EngineRow
@@ -276,7 +278,8 @@ async def list_stranded(
 ) -> Sequence[Row[StreamRow, EngineRow, OperationRow | None]]:
     """Lock streams with waiting events that no operation will process; for a sweep.
 
-    Each comes with its engine, which is not deleted, and the operation that has ended, if any.
+    Streams that are being erased are left out: writes to them are refused. Each other comes with
+    its engine, which is not deleted, and the operation that has ended, if any.
     """
     mine = and_(
         OperationRow.engine_id == StreamRow.engine_id,
@@ -290,6 +293,11 @@ async def list_stranded(
             StreamRow.oldest_pending_time.is_not(None),
             EngineRow.delete_time.is_(None),
             or_(OperationRow.operation_id.is_(None), OperationRow.state.not_in(_OPEN)),
+            ~exists().where(
+                ErasureRow.engine_id == StreamRow.engine_id,
+                ErasureRow.scope.is_not(None),
+                StreamRow.scope.contains(ErasureRow.scope),
+            ),
         )
         .order_by(StreamRow.oldest_pending_time)
         .limit(limit)

@@ -20,6 +20,7 @@ from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
     Internal,
+    NotFound,
     Reason,
     ResourceExhausted,
     ServiceError,
@@ -286,7 +287,8 @@ class Runner:
                 )
                 return
             said.error("operation.failed")
-            keeps = claim.kind in self._retried
+            # Nothing can be retried below what is gone.
+            keeps = claim.kind in self._retried and not isinstance(failure, NotFound)
             await repository.fail(session, claim.owned, self._ended(), failure, keeps=keeps)
 
     def _ended(self) -> tuple[datetime, timedelta]:
