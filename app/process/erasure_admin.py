@@ -4,36 +4,24 @@ The database is found as for `memory-bank keys`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.names import ModelSetupError
-from app.adapters.postgres.process import PostgresStartError
-from app.adapters.resources import Resources, open_resources
+from app.adapters.resources import Resources
 from app.adapters.terminal import fail
-from app.kernel.errors import FailedPrecondition, Reason, ServiceError
+from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import OperationName
 from app.memory.erasures.services.certificates import line_of
 from app.memory.erasures.services.restores import ErasureLine, RestoreService, read_lines
 from app.memory.erasures.store import repository
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import repository as operations
-from app.process.features import register
-from app.process.key_admin import database_of
+from app.process.on_database import run
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 
 _LOOK_SECONDS = 0.5
-
-
-@asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Resources]:
-    async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(database_of(settings, may_make=False))
-        yield register(await stack.enter_async_context(open_resources(settings, url)))
 
 
 async def listed(resources: Resources) -> str:
@@ -68,32 +56,24 @@ async def _operation(resources: Resources, name: OperationName) -> Operation:
 
 def export(settings: Settings, file: Path) -> int:
     """Write the list into a file; return the number of its lines."""
-
-    async def write() -> int:
-        async with _opened(settings) as resources:
-            text = await listed(resources)
-        await asyncio.to_thread(file.write_text, text, encoding="utf-8")
-        return text.count("\n")
-
-    return _run(write())
+    text = run(settings, listed)
+    with _failing():
+        file.write_text(text, encoding="utf-8")
+    return text.count("\n")
 
 
 def apply(settings: Settings, file: Path) -> int:
     """Repeat the erasures of a file; return how many found something to erase."""
-
-    async def repeat() -> int:
-        text = await asyncio.to_thread(file.read_text, encoding="utf-8")
-        lines = read_lines(text)
-        async with _opened(settings) as resources:
-            return await repeated(resources, lines)
-
-    return _run(repeat())
+    with _failing():
+        lines = read_lines(file.read_text(encoding="utf-8"))
+    return run(settings, lambda resources: repeated(resources, lines))
 
 
-def _run(work: Coroutine[Any, Any, int]) -> int:
+@contextmanager
+def _failing() -> Iterator[None]:
     try:
-        return asyncio.run(work)
-    except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
+        yield
+    except InvalidArgument as error:
         fail(str(error))
     except (OSError, UnicodeDecodeError) as error:
         fail(f"The file cannot be used: {error}")

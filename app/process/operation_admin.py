@@ -3,18 +3,11 @@
 The database is found as for `memory-bank keys`.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
-from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.names import ModelSetupError
-from app.adapters.postgres.process import PostgresStartError
-from app.adapters.resources import Resources, open_resources
-from app.adapters.terminal import fail
+from app.adapters.resources import Resources
 from app.kernel.audit import Audited
 from app.kernel.errors import ServiceError
 from app.kernel.names import WILDCARD, EngineName, OperationName, parse_text_id
@@ -23,28 +16,8 @@ from app.platform.audit.service import AuditService
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.platform.operations.services.retries import RetryService
-from app.process.features import register
-from app.process.key_admin import CALLER, database_of
+from app.process.key_admin import CALLER
 from app.process.reembed_admin import all_engines
-from app.settings.settings import Settings
-
-_T = TypeVar("_T")
-
-
-def run(settings: Settings, work: Callable[[Resources], Awaitable[_T]]) -> _T:
-    """Run `work` on the resources of the settings; report errors in one sentence."""
-
-    async def main() -> _T:
-        async with AsyncExitStack() as stack:
-            url = await stack.enter_async_context(database_of(settings, may_make=False))
-            return await work(
-                register(await stack.enter_async_context(open_resources(settings, url)))
-            )
-
-    try:
-        return asyncio.run(main())
-    except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
-        fail(str(error))
 
 
 async def show(

@@ -33,10 +33,10 @@ def list_all(
     data_dir: _DataDir = None,
 ) -> None:
     """List operations, newest first: name, time, and how it ended."""
-    from app.process import operation_admin  # noqa: PLC0415 - as the module says
+    from app.process import on_database, operation_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)
-    operation_admin.run(
+    on_database.run(
         settings,
         lambda resources: operation_admin.show(resources, engine, typer.echo, failed=failed),
     )
@@ -56,11 +56,11 @@ def retry(
     data_dir: _DataDir = None,
 ) -> None:
     """Retry failed operations one by one, and print the names of the new ones."""
-    from app.process import operation_admin  # noqa: PLC0415 - as the module says
+    from app.process import on_database, operation_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)
     chosen = names or [line.split()[0] for line in sys.stdin if line.strip()]
-    if not operation_admin.run(
+    if not on_database.run(
         settings, lambda resources: operation_admin.retry(resources, chosen, typer.echo)
     ):
         raise typer.Exit(FAILED)
