@@ -73,12 +73,13 @@ def _licence(package: str) -> str:
         declared = metadata(package)
     except PackageNotFoundError:
         return ABSENT
-    (name,) = declared.get_all("License-Expression") or declared.get_all("License") or [""]
+    named = declared.get_all("License-Expression") or declared.get_all("License") or [""]
+    name = str(named[0])
     if 0 < len(name) <= _LONGEST_NAME and "\n" not in name:  # not the licence's whole text
         return name
     classifiers = [str(entry) for entry in declared.get_all("Classifier") or []]
-    named = [entry.rpartition(" :: ")[2] for entry in classifiers if entry.startswith("License")]
-    return " OR ".join(named) or name.partition("\n")[0]
+    kinds = [entry.rpartition(" :: ")[2] for entry in classifiers if entry.startswith("License")]
+    return " OR ".join(kinds) or name.partition("\n")[0]
 
 
 if __name__ == "__main__":
