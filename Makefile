@@ -111,6 +111,10 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 
+.PHONY: sbom
+sbom: setup ## Rewrite sbom.cdx.json from the lock, LICENSES.md from what its packages declare
+	$(BIN)/python -m scripts.make_sbom
+
 .PHONY: bench-contexts
 bench-contexts: setup ## Contexts by the length of the session, and what summaries take
 	$(BIN)/python -m benchmarks.contexts $(ARGS)

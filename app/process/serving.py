@@ -26,6 +26,7 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
+from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
@@ -216,14 +217,12 @@ def _socket(host: str, port: int, names: str) -> socket:
 
 async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
-    async with (
-        _until_signalled(settings) as stopping,
-        open_process(settings) as process,
-        serving(settings, process.resources) as listening,
-    ):
-        stopping.is_up = True
-        _announce(settings, listening.port, process)
-        await _until_asked(stopping, listening.task)
+    async with _until_signalled(settings) as stopping, open_process(settings) as process:
+        key = await asyncio.to_thread(handed_over, process.first_key, settings.data_dir)
+        async with serving(settings, process.resources) as listening:
+            stopping.is_up = True
+            _announce(settings, listening.port, process.resources, key)
+            await _until_asked(stopping, listening.task)
 
 
 async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> None:
@@ -316,18 +315,13 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _announce(settings: Settings, port: int, process: OpenProcess) -> None:
-    resources = process.resources
+def _announce(settings: Settings, port: int, resources: Resources, key: list[str]) -> None:
     lines = [
         f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
         f"Memories are written by: {resources.models.description}",
         f"Searches understand: {resources.embedder.languages}",
+        *key,
     ]
-    if process.first_key is not None:
-        lines += [
-            f"API key, shown only this once: {process.first_key}",
-            "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
-        ]
     if not settings.admin_key:
         lines.append("If the key is lost: memory-bank keys create --name NAME --role admin")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -78,7 +78,8 @@ class Settings(
     admin_key: AdminKey | None = Field(
         None,
         description="Admin API key of at least 16 characters, until it is rotated or revoked;"
-        " absent: the first start makes one and prints it.",
+        " absent: the first start makes one. It prints the key on a terminal, else writes it to"
+        " `admin-key` in `data_dir`.",
     )
 
     pseudonym_key: PseudonymKey | None = Field(

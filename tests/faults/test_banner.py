@@ -18,11 +18,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_a_model_the_rules_write_and_the_first_key_is_shown_once(folder: Path) -> None:
+def test_without_a_model_the_rules_write_and_the_first_key_is_left_in_a_file(folder: Path) -> None:
+    path = folder / "admin-key"
+    path.symlink_to(folder / "elsewhere")  # neither followed nor kept
     with live_server(folder, MEMORY_BANK_EMBEDDER="minilm", MEMORY_BANK_ADMIN_KEY="") as server:
         checks = httpx.get(f"{server.url}/readyz").json()["checks"]
         lines = (folder / "stdout").read_text().splitlines()
-        key = lines[3].removeprefix("API key, shown only this once: ")
+        key = path.read_text().removesuffix("\n")
         page = httpx.get(f"{server.url}/docs", auth=("anyone", key))
         assert page.status_code == 200, "the key is the password of the documentation"
     assert lines[1] == (
@@ -33,8 +35,14 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_shown_once(folder:
         " words"
     )
     assert key.startswith("omb_")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not (folder / "elsewhere").exists()
+    assert lines[3].startswith("API key, in a file") and lines[3].endswith(f": {path}")  # noqa: PT018
     assert "password of /docs" in lines[4]
     assert lines[5] == LOST
+    logged = (folder / "stderr").read_text()
+    assert "admin_key.written" in logged
+    assert key not in logged + "".join(lines)
     assert checks["writer"] == "builtin-rules/2"
     assert checks["embedder"] == checks["model"] == "all-MiniLM-L6-v2/fp32"
 

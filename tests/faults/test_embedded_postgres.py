@@ -319,3 +319,13 @@ def test_root_serves_from_folders_that_no_other_user_enters(tmp_path: Path) -> N
 def test_root_needs_another_user(tmp_path: Path, user: str) -> None:
     with pytest.raises(PostgresStartError, match="MEMORY_BANK_POSTGRES_USER"):
         EmbeddedPostgres(settings(tmp_path, user)).start()
+
+
+def test_a_folder_of_another_major_version_is_refused_in_words(tmp_path: Path) -> None:
+    cluster = tmp_path / "postgres" / "cluster"
+    cluster.mkdir(parents=True)
+    (cluster / "PG_VERSION").write_text("17\n")
+    said = "holds a database of Postgres 17, and this release runs 18; move its contents as"
+    with pytest.raises(PostgresStartError, match=said):
+        EmbeddedPostgres(settings(tmp_path)).start()
+    assert [file.name for file in cluster.iterdir()] == ["PG_VERSION"]

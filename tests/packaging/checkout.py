@@ -18,6 +18,7 @@ UNSET = [
         "MFLAGS",
         "MEMORY_BANK_ADMIN_KEY",
         "MEMORY_BANK_DATABASE_URL",
+        "PYTHONDONTWRITEBYTECODE",
         "PYTHONPATH",
         "VIRTUAL_ENV",
     )

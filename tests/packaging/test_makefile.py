@@ -11,7 +11,7 @@ from tests.packaging.checkout import ROOT, UNSET
 
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
-    *("migration", "openapi", "docs", "lock", "clean"),
+    *("migration", "openapi", "docs", "lock", "sbom", "clean"),
 }
 
 

@@ -6,8 +6,8 @@ import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
-from app.adapters.llm.minilm_graph import GraphBuilder
 from app.adapters.llm.providers.embed_minilm import weights_folder
+from scripts.minilm_graph import GraphBuilder
 
 
 def bundled() -> ModelProto:

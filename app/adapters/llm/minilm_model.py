@@ -5,11 +5,15 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.adapters.llm.minilm_graph import HIDDEN, GraphBuilder
 from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens
 from app.adapters.llm.onnx_session import open_session
 from app.adapters.llm.ports import Vectors
 
+GRAPH = Path(__file__).with_name("minilm.onnx")
+"""The network without its weights, written by `scripts/minilm_graph.py`."""
+WEIGHTS_FILE = "model.safetensors"
+"""The weights, which the graph names by this name."""
+HIDDEN = 384
 MAX_TOKENS = 256
 """Source: the weights' sentence_bert_config.json. Overrides the 128 of tokenizer.json."""
 
@@ -21,9 +25,8 @@ class MiniLmModel(OnnxEncoder):
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         super().__init__(tokenizer, MAX_TOKENS, HIDDEN)
         # The session looks for the weights beside the target of a link.
-        weights = (folder / "model.safetensors").resolve()
-        graph = GraphBuilder(weights).build()
-        self._session = open_session(graph.SerializeToString(), weights.parent)
+        weights = (folder / WEIGHTS_FILE).resolve()
+        self._session = open_session(GRAPH.read_bytes(), weights.parent)
 
     @override
     def _run(self, ids: Tokens, mask: Tokens) -> Vectors:

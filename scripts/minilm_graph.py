@@ -1,8 +1,11 @@
 """The network of all-MiniLM-L6-v2 as an ONNX graph, with its weights left in their file.
 
-The graph holds only the structure (about 24 kB, built in a millisecond). It refers to each weight
-by its offset in the file, which the session maps into memory itself. So nothing is derived, stored,
-copied or checked on disk, and the processes of one machine share the pages.
+Usage: `python -m scripts.minilm_graph`, once the weights' package changes. It writes the graph that
+the service loads, which so needs no `onnx`.
+
+The graph holds only the structure (about 24 kB). It refers to each weight by its offset in the
+file, which the session maps into memory itself. So no weight is stored or copied again, and the
+processes of one machine share the pages.
 
     ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
 
@@ -23,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-HIDDEN = 384
+from app.adapters.llm.minilm_model import GRAPH, HIDDEN, WEIGHTS_FILE
+from app.adapters.llm.providers.embed_minilm import weights_folder
+
 _LAYERS = 6
 _HEADS = 12
 _HEAD = HIDDEN // _HEADS
@@ -188,3 +193,7 @@ class GraphBuilder:
         )
         opset = helper.make_opsetid("", _OPSET)
         return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSION)
+
+
+if __name__ == "__main__":
+    GRAPH.write_bytes(GraphBuilder(weights_folder() / WEIGHTS_FILE).build().SerializeToString())

