@@ -13,7 +13,14 @@ from app.kernel.wire.privacy_config import (
 )
 from app.kernel.wire.violations import MAX_VIOLATIONS
 from app.language.privacy.walk import Masked, masked
-from app.platform.engines.logic.config import MemoryBankConfig
+
+MASKED_COUNTS = "maskedCounts"
+"""Field of an operation's metadata: masked values, by kind."""
+
+
+def noted(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the metadata about masked values; nothing if there are none."""
+    return {MASKED_COUNTS: dict(counts)} if counts else {}
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,12 @@ class Guard:
     custom: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: MemoryBankConfig, defaults: PrivacyConfig, place: Place) -> "Guard":
-        """Return the rules of an engine; the defaults are for the kinds that it does not name.
+    def of(cls, own: PrivacyConfig | None, defaults: PrivacyConfig, place: Place) -> "Guard":
+        """Return an engine's own rules; the defaults are for the kinds that these do not name.
 
         A custom pattern without a rule is masked in generation, as credentials are.
         """
-        own = config.privacy_config or PrivacyConfig()
+        own = own or PrivacyConfig()
         patterns = [*(defaults.custom_patterns or ()), *(own.custom_patterns or ())]
         actions: dict[str, PrivacyAction] = {}
         if place is Place.GENERATION:
