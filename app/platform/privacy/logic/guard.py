@@ -1,11 +1,12 @@
 """The rules of an engine about sensitive values at one place, applied to JSON values (pure)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.wire.privacy_config import (
+    Kind,
     Place,
     PrivacyAction,
     PrivacyConfig,
@@ -21,6 +22,17 @@ MASKED_COUNTS = "maskedCounts"
 def noted(counts: Mapping[str, int]) -> dict[str, Any]:
     """Return the metadata about masked values; nothing if there are none."""
     return {MASKED_COUNTS: dict(counts)} if counts else {}
+
+
+def known_kinds(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
+    """Return all kinds that can be looked for in an engine, its custom patterns included."""
+    return {*map(str, Kind), *Guard.of(own, defaults, Place.GENERATION).custom}
+
+
+def kinds_sought(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
+    """Return the kinds that an engine masks or refuses at any place."""
+    rules = [Guard.of(own, defaults, place) for place in Place]
+    return {kind for one in rules for kind in one.masks | one.rejects}
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,14 @@ class Guard:
             frozenset(kind for kind, action in actions.items() if action is PrivacyAction.REJECT),
             dict(zip((pattern.name for pattern in patterns), compiled, strict=True)),
         )
+
+    @classmethod
+    def seeking(
+        cls, own: PrivacyConfig | None, defaults: PrivacyConfig, kinds: Collection[str]
+    ) -> "Guard":
+        """Return rules that mask some kinds, whatever the engine's own say."""
+        rules = cls.of(own, defaults, Place.GENERATION)
+        return replace(rules, masks=frozenset(kinds), rejects=frozenset())
 
     @property
     def is_idle(self) -> bool:

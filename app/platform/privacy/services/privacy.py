@@ -25,11 +25,14 @@ from app.settings.settings import Settings
 
 _MASKED = Metric(
     "memory_bank_masked_total",
-    "Sensitive values that were masked, by kind and by the way they came in.",
+    "Sensitive values that were masked, by kind and place: the way they came in, or SCAN.",
     ["kind", "place"],
 )
 _CUSTOM = "CUSTOM"
 """Label of all custom patterns: their names are an operator's, and without a bound."""
+
+SCAN = "SCAN"
+"""Label of what a scan masks in what is stored."""
 
 Request = TypeVar("Request", bound=WireModel)
 
@@ -141,7 +144,7 @@ def _admitted(
         raise invalid_fields([{**one, "loc": (*where, *one["loc"])} for one in listed]) from None
 
 
-def count(place: Place, counts: Mapping[str, int]) -> None:
+def count(place: str, counts: Mapping[str, int]) -> None:
     """Count masked values for the metrics."""
     for kind, number in counts.items():
         _MASKED.labels(kind if kind in set(Kind) else _CUSTOM, place).inc(number)
