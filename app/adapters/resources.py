@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.engine import open_engine
+from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Database, Session
 from app.adapters.db.subjects import Erasure
 from app.adapters.llm.embedders import Embedders
@@ -79,6 +80,7 @@ class Registry:
         sweeps: in the order in which they run.
         children: remove the rows of an engine; rows that refer to others come first.
         erasures: erase a scope from tables; rows that refer to others come first.
+        texts: what a scan for sensitive values rewrites in place, beside memories.
         holders: decide whether the deletion of an engine needs `force`.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
     """
@@ -90,6 +92,7 @@ class Registry:
     sweeps: tuple[Sweep, ...] = ()
     children: tuple[RemoveOfEngine, ...] = ()
     erasures: tuple[Erasure, ...] = ()
+    texts: tuple[TextsOf, ...] = ()
     holders: tuple[HoldsAnything, ...] = ()
     waiting_kinds: tuple[str, ...] = ()
 

@@ -23,6 +23,7 @@ from app.memory.reembedding.feature import FEATURE as REEMBEDDING
 from app.memory.retention.feature import FEATURE as RETENTION
 from app.memory.retrieval.feature import FEATURE as RETRIEVAL
 from app.memory.revisions.feature import FEATURE as REVISIONS
+from app.memory.scans.feature import FEATURE as SCANS
 from app.memory.undo.feature import FEATURE as UNDO
 from app.platform.access.feature import FEATURE as ACCESS
 from app.platform.audit.feature import FEATURE as AUDIT
@@ -41,6 +42,7 @@ FEATURES = (
     CONTEXTS,
     SUMMARIES,
     ERASURES,
+    SCANS,
     COSTS,
     RECALL,
     REEMBEDDING,
@@ -137,6 +139,7 @@ def register(resources: Resources) -> Resources:
         feature.children for feature in FEATURES if feature.children is not None
     )
     registry.erasures = tuple(one for feature in FEATURES for one in feature.erasures)
+    registry.texts = tuple(one for feature in FEATURES for one in feature.texts)
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:

@@ -6,6 +6,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
     HoldsAnything,
@@ -49,6 +50,7 @@ class Feature:
         sweeps: what the tick of the sweeps runs.
         children: removes what an engine holds of this feature.
         erasures: erase a scope from the tables of this feature.
+        texts: what a scan for sensitive values rewrites in place.
         holds: whether an engine holds anything that its deletion needs `force` for.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
@@ -64,6 +66,7 @@ class Feature:
     sweeps: Sequence[Sweep] = ()
     children: RemoveOfEngine | None = None
     erasures: Sequence[Erasure] = ()
+    texts: Sequence[TextsOf] = ()
     holds: HoldsAnything | None = None
     waiting_kinds: Sequence[str] = ()
     retries: Mapping[str, Retry] = field(default_factory=dict)

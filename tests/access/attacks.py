@@ -286,6 +286,10 @@ _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
     "eraseScope": lambda own, victim: (
         {"scope": scope, "validateOnly": True} for scope in _scopes(own, victim.names.user)
     ),
+    "scanPrivacy": lambda own, victim: (
+        {"scope": scope, "action": "REPORT", "kinds": ["EMAIL"]}
+        for scope in _scopes(own, victim.names.user)
+    ),
     "generate": _generated,
     "ingestEvents": _ingested,
     "rollback": _rolled_back,

@@ -162,6 +162,10 @@ def _erased(names: Names) -> Json:
     return {**_scope(names), "validateOnly": True}
 
 
+def _scanned(names: Names) -> Json:
+    return {**_scope(names), "action": "REPORT", "kinds": ["EMAIL"]}
+
+
 def _made(_: Names) -> Json:
     return {"displayName": "k", "roles": ["viewer"]}
 
@@ -413,6 +417,15 @@ _ADMIN = [
         Told.GONE,
         make=with_memory,
         body=_erased,
+    ),
+    Route(
+        "POST",
+        ENGINE + ":scanPrivacy",
+        ("memories.purge",),
+        "admin",
+        Told.GONE,
+        make=with_memory,
+        body=_scanned,
     ),
     # Erasing for good is a purge of one.
     Route(

@@ -38,7 +38,7 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything of an engine whose scope contains some pairs.
+    """Everything of an engine whose scope contains some pairs; without pairs, everything.
 
     Attributes:
         engine_id: the engine.
@@ -56,6 +56,9 @@ class Subject:
         if not self.has_sessions and _is_of_user(binding):
             return false()
         engine: Any = row.engine_id  # type: ignore[attr-defined]  # all such rows have it
+        if not self.scope:
+            is_of_engine: ColumnElement[bool] = engine == self.engine_id
+            return is_of_engine
         conditions = {key: frozenset({value}) for key, value in self.scope.items()}
         return and_(engine == self.engine_id, binding.clause(row, conditions))
 

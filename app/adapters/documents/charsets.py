@@ -21,6 +21,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FALLBACK = "cp1252"
+_LOSSLESS = "latin-1"
+"""A charset that has a character for each byte."""
 _TAKEN = frozenset(
     {"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"}
     | {f"iso8859-{number}" for number in range(1, 17)}
@@ -62,6 +64,17 @@ def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False)
     for page in chain([head], rest):
         yield _storable(decode(page))
     yield _storable(decode(b"", final=True))
+
+
+def charset_of(data: bytes, declared: str = "") -> str:
+    """Return the charset of a whole text, in which it can be decoded and encoded without loss."""
+    for name in (_charset(data, declared, is_html=False), _FALLBACK):
+        try:
+            if data.decode(name).encode(name) == data:
+                return name
+        except ValueError:
+            continue
+    return _LOSSLESS
 
 
 def is_text(head: bytes) -> bool:

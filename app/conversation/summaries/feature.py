@@ -5,7 +5,7 @@ from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
-from app.conversation.summaries.store.erasure import ERASURES
+from app.conversation.summaries.store.erasure import ERASURES, TEXTS
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import SUMMARIZE
 from app.web.feature import Feature
@@ -15,6 +15,7 @@ FEATURE = Feature(
     routers=(router,),
     jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
     erasures=ERASURES,
+    texts=TEXTS,
     retries={REGENERATE: Retry(Permission.SESSIONS_UPDATE, retry)},
     install=watch_events,
 )

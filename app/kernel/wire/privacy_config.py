@@ -50,6 +50,12 @@ class Place(StrEnum):
 
     GENERATION = "GENERATION"
     """Conversations that become memories: `generate`, `ingestEvents`."""
+    DIRECT = "DIRECT"
+    """Memories as callers write them, with metadata and labels."""
+    SESSION_EVENTS = "SESSION_EVENTS"
+    """Events of sessions, and their state."""
+    ARTIFACTS = "ARTIFACTS"
+    """Tool outputs kept off the prompt, where they are text or JSON."""
 
 
 class CustomPattern(WireModel):

@@ -10,10 +10,10 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.memory.generation.logic.masking import MASKED_COUNTS, noted
 from app.memory.generation.schemas import QueuedGeneration
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
+from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import note
 

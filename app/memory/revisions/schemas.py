@@ -24,7 +24,7 @@ class ExtractedMemory(WireModel):
 
 
 class MemoryRevision(MemoryContentFields):
-    """An immutable snapshot of a memory after one change.
+    """A snapshot of a memory after one change; it only changes if sensitive values are masked.
 
     The API's definition has `name`, `createTime`, `expireTime`, `fact`, `labels`,
     `extractedMemories`, `structuredData` and `context`; the other fields are this service's own.
@@ -36,7 +36,7 @@ class MemoryRevision(MemoryContentFields):
     labels: Labels | None = None
     extracted_memories: list[ExtractedMemory] | None = None
     structured_data: dict[str, Any] | None = None
-    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
+    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK` or `REDACTED`.")
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
@@ -45,6 +45,9 @@ class MemoryRevision(MemoryContentFields):
     operation: str | None = Field(None, description="The operation that made the change.")
     restored_revision: str | None = Field(
         None, description="The revision that a rollback restored."
+    )
+    redact_time: Timestamp | None = Field(
+        None, description="When a scan masked sensitive values in this revision, if one did."
     )
 
     @classmethod
@@ -67,6 +70,7 @@ class MemoryRevision(MemoryContentFields):
                 "author": row.author,
                 "prompt_version": row.prompt_version,
                 "operation": row.operation_id and f"{engine}/operations/{row.operation_id}",
+                "redact_time": row.redact_time,
                 "restored_revision": restored and str(RevisionName(memory, restored)),
             }
         )

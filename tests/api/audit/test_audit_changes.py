@@ -168,6 +168,11 @@ async def _erase_scope(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     return await client.post(f"{ENGINE_URL}:eraseScope", json={"scope": {"user_id": "7"}})
 
 
+@_asks("scanPrivacy")
+async def _scan_privacy(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    return await client.post(f"{ENGINE_URL}:scanPrivacy", json={"action": "MASK"})
+
+
 @_asks("createSession")
 async def _create_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     return await client.post("/sessions", json={"userId": "42"})

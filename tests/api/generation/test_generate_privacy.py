@@ -188,7 +188,7 @@ async def test_a_pattern_that_finds_ids_leaves_names_as_they_are(
     [
         {"rules": [{"kind": "NAME", "action": "MASK"}]},
         {"rules": [{"kind": "EMAIL", "action": "HIDE"}]},
-        {"rules": [{"kind": "EMAIL", "action": "MASK", "where": ["ARTIFACTS"]}]},
+        {"rules": [{"kind": "EMAIL", "action": "MASK", "where": ["LOGS"]}]},
         {"rules": [{"kind": "EMAIL", "action": "MASK"}, {"kind": "EMAIL", "action": "OFF"}]},
         {"customPatterns": [{"name": "x", "pattern": "a"}]},
         {"customPatterns": [{"name": "EMAIL", "pattern": "a"}]},

@@ -12,16 +12,18 @@ from app.kernel.wire.privacy_config import (
     PrivacyRule,
     built_in_rules,
 )
-from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.privacy.logic.guard import Guard
 from app.settings.settings import Settings
 
 MAIL = "anna.k@example.com"
 
 
-def guard(*rules: PrivacyRule, defaults: PrivacyConfig | None = None) -> Guard:
-    bank = MemoryBankConfig(privacy_config=PrivacyConfig(rules=list(rules)))
-    return Guard.of(bank, defaults or built_in_rules(), Place.GENERATION)
+def guard(
+    *rules: PrivacyRule,
+    defaults: PrivacyConfig | None = None,
+    place: Place = Place.GENERATION,
+) -> Guard:
+    return Guard.of(PrivacyConfig(rules=list(rules)), defaults or built_in_rules(), place)
 
 
 def rule(kind: str, action: PrivacyAction, *where: Place) -> PrivacyRule:
@@ -38,6 +40,14 @@ def test_a_rule_for_the_place_wins() -> None:
     general = rule(Kind.EMAIL, PrivacyAction.MASK)
     found = guard(general, rule(Kind.EMAIL, PrivacyAction.REJECT, Place.GENERATION))
     assert (Kind.EMAIL in found.masks, Kind.EMAIL in found.rejects) == (False, True)
+
+
+@pytest.mark.parametrize("place", Place)
+def test_a_rule_without_a_place_holds_everywhere_and_defaults_in_generation(place: Place) -> None:
+    found = guard(rule(Kind.EMAIL, PrivacyAction.MASK), place=place)
+    by_default = {Kind.CREDENTIAL, Kind.PAYMENT_CARD} if place is Place.GENERATION else set()
+    assert found.masks == {Kind.EMAIL, *by_default}
+    assert guard(place=place).is_idle == (place is not Place.GENERATION)
 
 
 def test_a_refusal_names_field_and_kind_but_no_value() -> None:
@@ -68,5 +78,5 @@ def test_an_installation_sets_defaults_with_patterns_of_its_own(
 def test_patterns_of_engine_and_installation_stand_side_by_side() -> None:
     own = PrivacyConfig(custom_patterns=[CustomPattern(name="A_NUMBER", pattern="A-[0-9]+")])
     defaults = PrivacyConfig(custom_patterns=[CustomPattern(name="B_NUMBER", pattern="B-[0-9]+")])
-    found = Guard.of(MemoryBankConfig(privacy_config=own), defaults, Place.GENERATION)
+    found = Guard.of(own, defaults, Place.GENERATION)
     assert found.admitted("A-1 B-2").value == "[A_NUMBER] [B_NUMBER]"

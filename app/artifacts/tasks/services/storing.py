@@ -11,6 +11,7 @@ from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session, note
 from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas import (
+    Output,
     ProcessOutputRequest,
     ProcessOutputResponse,
     Reference,
@@ -39,8 +40,10 @@ from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
+from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
+from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
@@ -50,6 +53,8 @@ from app.platform.operations.store import idempotency
 _STORED = "store"
 """Tool name that a prompt shows for requests without one."""
 _NAME_BYTES = 16
+_TEXT_FIELDS = {"text", "json_value"}
+"""Fields of an output that the engine's rules about sensitive values are for."""
 
 
 def new_namespace() -> str:
@@ -123,6 +128,8 @@ class StoringService:
             ResourceExhausted: the output is too long, or a quota is used up.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
+        output = await self._masked(name.engine, request.output)
+        request = request.model_copy(update={"output": output})
         decided, beginning = await self._decide(name, request, once)
         if decided.disposition is not Disposition.STORED:
             await self._remember(name, once)
@@ -155,7 +162,9 @@ class StoringService:
             InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: see `process`.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
-        items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
+        sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
+        artifacts = await self._admitted(name.memory.engine, sent)
+        items = await asyncio.to_thread(items_of, artifacts, self._limits)
         beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
         reference = await self._store(name, beginning, items, once)
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
@@ -166,6 +175,20 @@ class StoringService:
             ),
             warnings=warned(reference, may_derive=may_derive) or None,
         )
+
+    async def _masked(self, name: EngineName, output: Output) -> Output:
+        """Return an output as the engine's rules want it, whether it is stored or not."""
+        if output.elements is None:
+            [masked] = await self._admitted(name, [("output", output)])
+            return masked
+        sent = [(f"output.elements[{n}]", one) for n, one in enumerate(output.elements)]
+        return output.model_copy(update={"elements": await self._admitted(name, sent)})
+
+    async def _admitted(
+        self, name: EngineName, outputs: Sequence[tuple[str, Output]]
+    ) -> Sequence[Output]:
+        done, _ = await self.tasks.privacy.admit_all(name, Place.ARTIFACTS, outputs, _TEXT_FIELDS)
+        return done
 
     @property
     def _limits(self) -> OutputLimits:

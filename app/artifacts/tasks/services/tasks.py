@@ -45,6 +45,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.store import idempotency
+from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
 
 MAX_NAMESPACE_PAGE = 100
@@ -58,11 +59,13 @@ class TaskService:
     clock: Clock
     settings: Settings
     embedders: Embedders
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "TaskService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings, resources.embedders)
+        privacy = PrivacyService.of(resources)
+        return cls(resources.db, resources.clock, resources.settings, resources.embedders, privacy)
 
     @property
     def places(self) -> NamespaceWrites:

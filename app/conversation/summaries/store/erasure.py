@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import and_, func, select, update
 
+from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import RowsOf
 from app.conversation.summaries.store.repository import (
@@ -24,6 +25,8 @@ from app.platform.sessions.store.tables import SessionEventRow
 _R = SessionSummaryRow
 ERASURES = (RowsOf(_R).erasure(),)
 """The rows that belong to a scope."""
+TEXTS = (TextsOf(_R, "text", lambda key: f"sessions/{key[0]}"),)
+"""What a scan for sensitive values looks through."""
 
 
 async def mark_stale(

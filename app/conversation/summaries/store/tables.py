@@ -14,7 +14,7 @@ from app.adapters.db.bindings import ByParent
 class SessionSummaryRow(Base):
     """A summary of a part of a session. Its text and range never change; its state does.
 
-    The text is erased once an event in its range is.
+    The text is erased once an event in its range is; a scan masks sensitive values in it.
     """
 
     __tablename__ = "session_summaries"

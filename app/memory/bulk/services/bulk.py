@@ -15,13 +15,19 @@ from app.kernel.errors import AlreadyExists, InvalidArgument, NotFound, Reason, 
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, MemoryName
+from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.bulk.schemas import BatchCreateMemoriesRequest
 from app.memory.bulk.services.plan import BulkItem, Read, memory_prefix, placed, read_new, repeated
 from app.memory.bulk.store import repository
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry
-from app.memory.memories.schemas.memories import Memory, RevisionFields, stored_type
-from app.memory.memories.services.memories import MemoryService, noting_revisions
+from app.memory.memories.schemas.memories import (
+    CreateMemoryRequest,
+    Memory,
+    RevisionFields,
+    stored_type,
+)
+from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext, Creation
@@ -38,13 +44,14 @@ from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
 
 BATCH_CREATE = "memories.batchCreate"
 """Kind of the operation of a batch."""
 _MAX_SCOPES = 100
 """Limit of scope values that an operation names; with more, it may concern any."""
 
-Place = Callable[[BulkItem], str]
+Prefix = Callable[[BulkItem], str]
 _Prepared = tuple[Creation, ChangeContext]
 Outcome = MemoryRow | ServiceError
 """A memory as it was created, or the error that prevented it."""
@@ -56,6 +63,14 @@ def _field_prefix(item: BulkItem) -> str:
 
 def _no_prefix(_: BulkItem) -> str:
     return ""
+
+
+def _memory_path(item: BulkItem) -> str:
+    return memory_prefix(_field_prefix(item)).removesuffix(".")
+
+
+def _with_request(item: BulkItem, admitted: CreateMemoryRequest | InvalidArgument) -> Read:
+    return admitted if isinstance(admitted, InvalidArgument) else replace(item, request=admitted)
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,7 @@ class BulkService:
         read = await each(
             list(enumerate(request.requests)), lambda numbered: read_new(settings, *numbered)
         )
+        read, masked = await self.admitted(name, read, _memory_path)
         _refuse_repeated(read)
         if request.atomic:
             _raise_first(read)
@@ -92,6 +108,7 @@ class BulkService:
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
+            new = new.noting(**noted(masked))
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
@@ -103,6 +120,26 @@ class BulkService:
             new = creating.noting_revisions(new)
             response = _response(name_of_engine(new), results, is_atomic=request.atomic)
             return await operations.insert_done(session, new, response)
+
+    async def admitted(
+        self, name: EngineName, read: Sequence[Read], path: Prefix
+    ) -> tuple[list[Read], Mapping[str, int]]:
+        """Return memories masked, or their errors, and how many values were, by kind.
+
+        `path` returns the path of a memory in the request.
+
+        Raises:
+            NotFound: the engine does not exist.
+        """
+        items = [entry for entry in read if isinstance(entry, BulkItem)]
+        requests = [(path(item), item.request) for item in items]
+        privacy = self.memories.privacy
+        done, masked = await privacy.admit_each(name, Place.DIRECT, requests, TEXT_FIELDS)
+        results = iter(zip(items, done, strict=True))
+        return [
+            _with_request(*next(results)) if isinstance(entry, BulkItem) else entry
+            for entry in read
+        ], masked
 
     async def embedded(self, engine_id: int, items: Sequence[BulkItem]) -> dict[str, Vector]:
         """Return the vector of each fact. Must not be called inside a transaction."""
@@ -154,7 +191,7 @@ class Creating:
     vectors: Mapping[str, Vector]
     _writings: dict[object, ChangeContext] = field(default_factory=dict)
 
-    async def create(self, items: Sequence[BulkItem], place: Place = _no_prefix) -> list[Outcome]:
+    async def create(self, items: Sequence[BulkItem], place: Prefix = _no_prefix) -> list[Outcome]:
         """Create memories, no two with the same id; return a result for each.
 
         `place` returns the prefix of an item's fields in errors.

@@ -6,7 +6,8 @@ exists under its id and with its content is skipped.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
 
 IMPORT = "memories.import"
 """Kind of the operation that stands for an import."""
@@ -50,6 +52,7 @@ class _Chunk:
         last_line: the number of the last line.
         existing: the number of memories that exist already.
         failed: the errors of lines that cannot be created, by line.
+        masked: the number of masked values, by kind.
     """
 
     last_line: int
@@ -57,6 +60,7 @@ class _Chunk:
     vectors: dict[str, Vector]
     existing: int
     failed: dict[int, ServiceError]
+    masked: Mapping[str, int]
 
 
 @dataclass
@@ -68,6 +72,7 @@ class _Counts:
     existing: int = 0
     failed: int = 0
     errors: list[LineError] = field(default_factory=list)
+    masked: Counter[str] = field(default_factory=Counter)
 
     def add(self, chunk: _Chunk, imported: int) -> None:
         """Add the counts of a chunk; the errors of the first lines are kept."""
@@ -75,6 +80,7 @@ class _Counts:
         self.imported += imported
         self.existing += chunk.existing
         self.failed += len(chunk.failed)
+        self.masked.update(chunk.masked)
         room = MAX_ERRORS - len(self.errors)
         self.errors += [
             LineError(line=line, error=error.as_operation_error())
@@ -148,6 +154,7 @@ class Import:
             read = await asyncio.to_thread(lambda: [reading(line) for line in lines])
         else:
             read = await each(lines, reading)
+        read, masked = await self._service.admitted(self._name, read, lambda _: "")
         failed = {
             line.number: result
             for line, result in zip(lines, read, strict=True)
@@ -158,7 +165,7 @@ class Import:
             existing = await self._existing(session, items)
         left = [item for item in items if item.place not in existing]
         vectors = await self._service.embedded(self._name.engine, left)
-        return _Chunk(lines[-1].number, left, vectors, len(existing), failed)
+        return _Chunk(lines[-1].number, left, vectors, len(existing), failed, masked)
 
     async def _existing(self, session: Session, items: Sequence[BulkItem]) -> set[int]:
         """Return the lines of memories that exist already with the same content."""
@@ -188,7 +195,7 @@ class Import:
                 existing = await self._existing(session, taken)
                 imported = sum(isinstance(result, MemoryRow) for result in results.values())
                 if imported:
-                    await self._note(session, creating.noting_revisions(new), imported)
+                    await self._note(session, creating.noting_revisions(new), imported, chunk)
             chunk = _with_results(chunk, results, existing)
         self._counts.add(chunk, imported)
 
@@ -201,14 +208,17 @@ class Import:
             self._new = replace(new, scopes=scopes_of(session))
         return replace(self._new, now=now)
 
-    async def _note(self, session: Session, new: NewOperation, imported: int) -> None:
+    async def _note(
+        self, session: Session, new: NewOperation, imported: int, chunk: _Chunk
+    ) -> None:
         """Store the operation with the first memories; update its response afterwards."""
         count = self._counts.imported + imported
         response = {"@type": type_url("ImportMemoriesResponse"), "imported": count}
+        masked = noted(self._counts.masked + Counter(chunk.masked))
         if self._operation is None:
-            self._operation = await operations.insert_done(session, new, response)
+            self._operation = await operations.insert_done(session, new.noting(**masked), response)
         else:
-            await operations.update_done(session, self._operation, response, {})
+            await operations.update_done(session, self._operation, response, masked)
 
     async def _audit_empty(self) -> None:
         """Record an import that has created nothing in the audit log."""

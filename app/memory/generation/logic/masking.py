@@ -5,19 +5,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.language.facts import Candidate
+from app.language.facts import Candidate, Verdict
 from app.language.privacy.mask import is_only_mask
+from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.logic.profiles import FieldChange, FieldValue
-from app.platform.privacy.logic.guard import Guard
-
-MASKED_COUNTS = "maskedCounts"
-"""Field of an operation's metadata: masked values, by kind."""
+from app.platform.privacy.logic.guard import Guard, noted
 
 
-def noted(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Return the metadata about masked values; nothing if there are none."""
-    return {MASKED_COUNTS: dict(counts)} if counts else {}
+@dataclass(frozen=True)
+class Shown:
+    """New facts beside stored memories, as they are and as a model is shown them.
+
+    Attributes:
+        histories: the earlier texts of memories, as a model is shown them.
+    """
+
+    facts: Sequence[NewFact]
+    masked: Sequence[NewFact]
+    histories: Mapping[str, Sequence[str]]
+
+    def restored(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Return the verdicts with texts that the model has left alone as they are."""
+        new = {one.ordered_positions: one.candidate.fact for one in self.facts}
+        stored = {
+            (was.memory_id, seen.fact): was.fact
+            for one, masked in zip(self.facts, self.masked, strict=True)
+            for was, seen in zip(one.near, masked.near, strict=True)
+        }
+        return [
+            replace(verdict, fact=new.get(verdict.candidates, verdict.fact))
+            if verdict.action == "CREATE"
+            else replace(
+                verdict, fact=stored.get((verdict.memory_id or "", verdict.fact), verdict.fact)
+            )
+            for verdict in verdicts
+        ]
 
 
 @dataclass
@@ -25,11 +48,14 @@ class Masking:
     """One generation's masking, with what it has done.
 
     Attributes:
+        guard: the rules about what is written.
+        sent: the rules about what a model is sent.
         counts: masked values, by kind.
         only: facts left out since they would say nothing but a mask.
     """
 
     guard: Guard
+    sent: Guard
     counts: Counter[str] = field(default_factory=Counter)
     only: int = 0
 
@@ -62,6 +88,34 @@ class Masking:
         says = [one for one in kept if one.forget or not self._is_only(one.fact)]
         self.only += len(kept) - len(says)
         return says
+
+    def shown(self, facts: Sequence[NewFact], histories: Mapping[str, Sequence[str]]) -> Shown:
+        """Return new facts, the memories near them and the earlier texts of these for a model."""
+        known: dict[str, str] = {}
+
+        def seen(text: str) -> str:
+            if text not in known:
+                known[text] = self.sent.without(text).value
+            return known[text]
+
+        if self.sent.is_idle:
+            return Shown(facts, facts, histories)
+        masked = [
+            replace(
+                one,
+                candidate=replace(
+                    one.candidate,
+                    fact=seen(one.candidate.fact),
+                    source=seen(one.candidate.source),
+                    context=seen(one.candidate.context),
+                    question=seen(one.candidate.question),
+                ),
+                near=[replace(near, fact=seen(near.fact)) for near in one.near],
+            )
+            for one in facts
+        ]
+        earlier = {memory: [seen(text) for text in texts] for memory, texts in histories.items()}
+        return Shown(facts, masked, earlier)
 
     def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked; a value that is all mask is left out."""

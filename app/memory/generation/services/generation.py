@@ -1,6 +1,6 @@
 """Start of a generation: the check of the request, and its operation in the queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -16,7 +16,6 @@ from app.kernel.names import EngineName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.extraction import ENGINE
-from app.memory.generation.logic.masking import noted
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.logic.scopes import scope_hash
@@ -33,6 +32,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
@@ -42,7 +42,12 @@ from app.settings.settings import Settings
 
 GENERATE: Final = "generation.generate"
 """Kind of the operation that generates memories."""
-MASKED_FIELDS = {"direct_contents_source", "metadata", "revision_labels"}
+MASKED_FIELDS = {
+    "direct_contents_source",
+    "direct_memories_source",
+    "metadata",
+    "revision_labels",
+}
 """Fields of a request that hold texts of users; names and ids are left as they are."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
@@ -81,10 +86,8 @@ class GenerationService:
         service = self.memories
         now = service.clock.now()
         check_metadata_size(service.settings, request.metadata)
-        masked: Mapping[str, int] = {}
-        if request.direct_memories_source is None:
-            admitted = self.privacy.admit(name, Place.GENERATION, request, MASKED_FIELDS)
-            request, masked = await admitted
+        place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
+        request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE

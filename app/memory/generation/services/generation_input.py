@@ -100,7 +100,7 @@ async def read(
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    masking = Masking(_guard(bank, request, resources.settings))
+    masking = _masking(bank, request, resources.settings)
     events, own_place = await asyncio.to_thread(
         _conversation, request, spoken, name_of(engine), masking
     )
@@ -164,11 +164,15 @@ def _conversation(
     return events, StreamPlace(str(stored.name_in(engine)), [row.seq for row in rows])
 
 
-def _guard(bank: MemoryBankConfig, request: GenerateMemoriesRequest, settings: Settings) -> Guard:
-    """Return the rules for a conversation; given facts are written as they are."""
-    if request.direct_memories_source is not None:
-        return Guard(Place.GENERATION)
-    return Guard.of(bank, settings.privacy_defaults, Place.GENERATION)
+def _masking(
+    bank: MemoryBankConfig, request: GenerateMemoriesRequest, settings: Settings
+) -> Masking:
+    """Return the masking of a generation; given facts are written as direct writes are."""
+    own, defaults = bank.privacy_config, settings.privacy_defaults
+    sent = Guard.of(own, defaults, Place.GENERATION)
+    if request.direct_memories_source is None:
+        return Masking(sent, sent)
+    return Masking(Guard.of(own, defaults, Place.DIRECT), sent)
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:

@@ -34,7 +34,7 @@ from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest
 from app.memory.generation.services import extraction, generation_input
-from app.memory.generation.services.consolidation import Consolidation, compared
+from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
@@ -215,10 +215,14 @@ class Generation:
             return unconsolidated(candidates)
         ids = {memory.memory_id for new in facts.open for memory in new.near}
         histories = await self.scope.histories(sorted(ids), inputs.remembered)
+        # Memories may be older than the rules about what a model is sent.
+        shown = await asyncio.to_thread(inputs.masking.shown, facts.open, histories)
         today = day_in(inputs.guide.time_zone, self.resources.clock.now())
-        done = await consolidation.decide(facts, histories, today)
-        shown = [row.memories for row in near]
-        return replace(plan(candidates, shown, done.verdicts, self._caps.all), outcome=done)
+        masked = Compared(facts.settled, list(shown.masked))
+        done = await consolidation.decide(masked, shown.histories, today)
+        verdicts = shown.restored(done.verdicts)
+        stored = [row.memories for row in near]
+        return replace(plan(candidates, stored, verdicts, self._caps.all), outcome=done)
 
     @property
     def _caps(self) -> Caps:

@@ -22,7 +22,6 @@ from app.kernel.limits import exhausted
 from app.kernel.names import EngineName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
-from app.memory.generation.logic.masking import MASKED_COUNTS, noted
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation import (
     MASKED_FIELDS,
@@ -48,6 +47,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
 from app.platform.privacy.services.privacy import PrivacyService
 
 log = structlog.get_logger()

@@ -17,6 +17,7 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
+from app.kernel.wire.privacy_config import Place
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.schemas.fast_json import memory_json
@@ -49,6 +50,8 @@ from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
@@ -59,6 +62,16 @@ _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
 
+TEXT_FIELDS = {
+    "fact",
+    "display_name",
+    "description",
+    "metadata",
+    "structured_content",
+    "context",
+    "revision_labels",
+}
+"""Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
 """The kinds of operations whose answers are a memory."""
 
@@ -73,12 +86,13 @@ class Created:
 
 @dataclass(frozen=True)
 class _NewMemory:
-    """A request to create a memory, with its fact embedded."""
+    """A request to create a memory, with its fact embedded, and details for its operation."""
 
     memory_id: str | None
     request: CreateMemoryRequest
     vector: Vector | None
     now: datetime
+    details: dict[str, Any]
 
     def creation(self, config: MemoryBankConfig) -> Creation:
         """Return the creation in the ledger's form."""
@@ -103,6 +117,7 @@ class MemoryService:
     embedding: EngineEmbedding
     settings: Settings
     known: EngineCache
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "MemoryService":
@@ -113,6 +128,7 @@ class MemoryService:
             EngineEmbedding.of(resources),
             resources.settings,
             EngineCache.of(resources),
+            PrivacyService.of(resources),
         )
 
     async def create(
@@ -135,14 +151,16 @@ class MemoryService:
             check_chosen_id("memoryId", memory_id)
         check_scope_size(self.settings, request.scope)
         check_metadata_size(self.settings, request.metadata)
+        request, masked = await self.privacy.admit(name, Place.DIRECT, request, TEXT_FIELDS)
         vector = await self.embedding.fact(name.engine, request.fact)
-        new_memory = _NewMemory(memory_id, request, vector, now)
+        new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
         known = self.known.find(name) if once is None else None
         if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
             return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
+            new = new.noting(**new_memory.details)
             if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
                 return Created(repeated)
             new = new.concerning(request.scope)
@@ -155,7 +173,7 @@ class MemoryService:
     async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
         """Create a memory with one statement; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
-        new = new.concerning(new_memory.request.scope)
+        new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         writing = self.writing(engine, new, new_memory.request)
         creation = new_memory.creation(config_of(engine))
         row = await ledger.create_by_one_statement(self.db, engine, writing, creation, new)
@@ -182,11 +200,14 @@ class MemoryService:
         now = self.clock.now()
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         check_metadata_size(self.settings, request.metadata)
+        fields = TEXT_FIELDS & (changed | {"revision_labels"})
+        request, masked = await self.privacy.admit(name.engine, Place.DIRECT, request, fields)
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
+            new = new.noting(**noted(masked))
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)

@@ -18,6 +18,8 @@ class Action(StrEnum):
     UPDATED = "UPDATED"
     DELETED = "DELETED"
     ROLLED_BACK = "ROLLED_BACK"
+    REDACTED = "REDACTED"
+    """Sensitive values were masked, in earlier revisions, too."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Creation:
 
 @dataclass(frozen=True)
 class Change:
-    """New content for a memory as it was read: an update, or with `restores` a rollback.
+    """New content for a memory as it was read: an update, with `restores` a rollback.
 
     `content` has a value for each of `columns.CONTENT_FIELDS`. `vector` may be None if the fact
     stays unchanged; otherwise it is used as for a `Creation`.
@@ -75,6 +77,14 @@ class Change:
     vector: Vector | None
     restores: int | None = None
     extracted: Sequence[Mapping[str, Any]] = ()
+    is_redaction: bool = False
+
+    @property
+    def action(self) -> Action:
+        """The kind of the change."""
+        if self.is_redaction:
+            return Action.REDACTED
+        return Action.UPDATED if self.restores is None else Action.ROLLED_BACK
 
 
 @dataclass(frozen=True)

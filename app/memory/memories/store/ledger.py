@@ -246,7 +246,7 @@ async def _change(
     return [
         _Effect(
             change.row,
-            _revision(writing, change.row, _action(change), change.extracted, change.restores),
+            _revision(writing, change.row, change.action, change.extracted, change.restores),
             None if keeps else change.vector,
             # Vectors of other models are as old as the fact.
             ends_vectors=not keeps,
@@ -271,10 +271,6 @@ def _changed_values(writing: ChangeContext, wanted: Change) -> dict[str, Any]:
         "delete_time": None,
         "recover_until": None,
     }
-
-
-def _action(wanted: Change) -> Action:
-    return Action.UPDATED if wanted.restores is None else Action.ROLLED_BACK
 
 
 async def _delete(
@@ -395,6 +391,7 @@ def _revision(
         "prompt_version": writing.prompt_version,
         "operation_id": writing.operation_id,
         "restored_revision_id": restores,
+        "redact_time": None,
         "create_time": writing.now,
         "expire_time": writing.revision_expire_time,
     }

@@ -170,7 +170,10 @@ class UnembeddedRow(Base):
 
 
 class RevisionRow(MemoryContent, Base):
-    """An immutable snapshot of a memory after one change. Appended by the ledger alone."""
+    """A snapshot of a memory after one change. Appended by the ledger alone.
+
+    It never changes, but that a scan masks sensitive values in it (`redact_time`).
+    """
 
     __tablename__ = "memory_revisions"
     conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
@@ -203,6 +206,7 @@ class RevisionRow(MemoryContent, Base):
     prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
     operation_id: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
     restored_revision_id: Mapped[int | None] = mapped_column(info={"role": ColumnRole.HISTORY})
+    redact_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.HISTORY})
     create_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.HISTORY})
     expire_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.HISTORY})
 

@@ -15,7 +15,7 @@ from app.memory.undo.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
-from app.platform.operations.logic.states import OperationState
+from app.platform.operations.logic.states import SCAN_PRIVACY, OperationState
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -109,4 +109,6 @@ def _reason(source: OperationRow) -> str:
         return "kept no revisions, so its changes are not known."
     if "erased" in source.details:
         return "erased memories for good, so they cannot be restored."
-    return "changed no memory, or its revisions are no longer kept."
+    is_scan = source.kind == SCAN_PRIVACY
+    masked = "masked sensitive values, which are kept nowhere."
+    return masked if is_scan else "changed no memory, or its revisions are no longer kept."

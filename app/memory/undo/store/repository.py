@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, and_, func, select, tuple_
 
 from app.adapters.db.session import Session
 from app.memory.memories.store import repository as memories
+from app.memory.memories.store.changes import Action
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.undo.logic.plan import Trace
 from app.platform.operations.store import repository as operations
@@ -95,6 +96,7 @@ def _is_trace(engine_id: int, operation_id: str, now: datetime) -> ColumnElement
     return and_(
         RevisionRow.engine_id == engine_id,
         RevisionRow.operation_id == operation_id,
+        RevisionRow.action != Action.REDACTED,
         RevisionRow.expire_time > now,
     )
 

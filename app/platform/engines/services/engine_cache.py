@@ -1,5 +1,7 @@
 """Cache of the engines last read, for statements that verify the version themselves."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -16,23 +18,28 @@ _LARGEST = 256 * 1024
 """Limit for one engine. Request size bounds a configuration: 8 MiB unless set otherwise."""
 _VALUE = 8
 """Weight of a value without characters."""
+_RECENT_SECONDS = 0.75
+"""Age up to which an engine counts as read just now, as for the keys of callers."""
 
 
 @dataclass(frozen=True)
 class _Known:
     row: EngineRow
     weight: int
+    seconds: float
+    """When it was noted, by the monotonic clock."""
 
 
 class EngineCache:
     """The engines that one process has written to lately.
 
     An entry may be outdated: the caller's statement must check that the engine still has this
-    version. The cache is bounded by number and by size of configurations; an engine with a very
-    large configuration is not cached, but read each time.
+    version, or the caller asks for a recent one. The cache is bounded by number and by size of
+    configurations; an engine with a very large configuration is not cached, but read each time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
         self._known: LRUCache[int, _Known] = LRUCache(
             _MAX_WEIGHT, getsizeof=lambda known: known.weight
         )
@@ -52,6 +59,18 @@ class EngineCache:
         is_there = name.parent.project in {row.project, WILDCARD}
         return row if is_there and name.parent.location in {row.location, WILDCARD} else None
 
+    def recent(self, name: EngineName) -> EngineRow | None:
+        """Return a cached engine that was read within the last second."""
+        row = self.find(name)
+        if row is None:
+            return None
+        age = self._monotonic() - self._known[name.engine].seconds
+        return row if age < _RECENT_SECONDS else None
+
+    def forget(self, engine_id: int) -> None:
+        """Drop an engine, which this process has changed."""
+        self._known.pop(engine_id, None)
+
     def note(self, row: EngineRow) -> None:
         """Cache an engine that was just read."""
         before = self._known.pop(row.engine_id, None)
@@ -60,7 +79,7 @@ class EngineCache:
         weight = before.weight if before is not None and is_same else _weight(row)
         if weight > _LARGEST:
             return
-        self._known[row.engine_id] = _Known(row, weight)
+        self._known[row.engine_id] = _Known(row, weight, self._monotonic())
         if len(self._known) > MAX_KNOWN:
             self._known.popitem()
 

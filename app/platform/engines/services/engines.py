@@ -25,6 +25,7 @@ from app.platform.engines.schemas import (
     ReasoningEngineRequest,
     check_served,
 )
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
@@ -58,11 +59,13 @@ class EngineService:
     clock: Clock
     settings: Settings
     models: TextModels = field(default_factory=TextModels)
+    known: EngineCache = field(default_factory=EngineCache)
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings, resources.models)
+        known = EngineCache.of(resources)
+        return cls(resources.db, resources.clock, resources.settings, resources.models, known)
 
     async def ensure_first(self) -> None:
         """Create the first engine unless it exists.
@@ -131,7 +134,9 @@ class EngineService:
             values = _keeping_privacy(_values(request, changed), request, row)
             values["update_time"] = now
             row = await repository.update_engine(session, row.engine_id, values)
-            return await operations.insert_done(session, new, _response(row))
+            operation = await operations.insert_done(session, new, _response(row))
+        self.known.forget(name.engine)
+        return operation
 
     async def list_page(
         self,

@@ -1,6 +1,7 @@
 """Values read from an engine's row."""
 
 from app.kernel.names import EngineName
+from app.kernel.wire.privacy_config import PrivacyConfig
 from app.platform.engines.logic.config import STORED, MemoryBankConfig
 from app.platform.engines.store.tables import EngineRow
 
@@ -13,3 +14,9 @@ def name_of(row: EngineRow) -> EngineName:
 def config_of(row: EngineRow) -> MemoryBankConfig:
     """Return the bank's configuration; defaults if the engine has none."""
     return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)
+
+
+def privacy_of(row: EngineRow) -> PrivacyConfig | None:
+    """Return the engine's own rules about sensitive values, without reading the rest."""
+    stored = (row.bank_config or {}).get("privacyConfig")
+    return None if stored is None else PrivacyConfig.model_validate(stored, context=STORED)

@@ -14,6 +14,8 @@ SUMMARIZE: Final = "sessions.summarize"
 
 ERASE_SCOPE: Final = "engines.eraseScope"
 """Erases everything of a scope; itself it is no part of that."""
+SCAN_PRIVACY: Final = "engines.scanPrivacy"
+"""Counts or masks sensitive values; what is masked cannot be restored."""
 
 
 class OperationState(StrEnum):

@@ -1,11 +1,12 @@
 """The rules of an engine about sensitive values at one place, applied to JSON values (pure)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.wire.privacy_config import (
+    Kind,
     Place,
     PrivacyAction,
     PrivacyConfig,
@@ -13,7 +14,25 @@ from app.kernel.wire.privacy_config import (
 )
 from app.kernel.wire.violations import MAX_VIOLATIONS
 from app.language.privacy.walk import Masked, masked
-from app.platform.engines.logic.config import MemoryBankConfig
+
+MASKED_COUNTS = "maskedCounts"
+"""Field of an operation's metadata: masked values, by kind."""
+
+
+def noted(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return the metadata about masked values; nothing if there are none."""
+    return {MASKED_COUNTS: dict(counts)} if counts else {}
+
+
+def known_kinds(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
+    """Return all kinds that can be looked for in an engine, its custom patterns included."""
+    return {*map(str, Kind), *Guard.of(own, defaults, Place.GENERATION).custom}
+
+
+def kinds_sought(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
+    """Return the kinds that an engine masks or refuses at any place."""
+    rules = [Guard.of(own, defaults, place) for place in Place]
+    return {kind for one in rules for kind in one.masks | one.rejects}
 
 
 @dataclass(frozen=True)
@@ -30,12 +49,12 @@ class Guard:
     custom: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: MemoryBankConfig, defaults: PrivacyConfig, place: Place) -> "Guard":
-        """Return the rules of an engine; the defaults are for the kinds that it does not name.
+    def of(cls, own: PrivacyConfig | None, defaults: PrivacyConfig, place: Place) -> "Guard":
+        """Return an engine's own rules; the defaults are for the kinds that these do not name.
 
         A custom pattern without a rule is masked in generation, as credentials are.
         """
-        own = config.privacy_config or PrivacyConfig()
+        own = own or PrivacyConfig()
         patterns = [*(defaults.custom_patterns or ()), *(own.custom_patterns or ())]
         actions: dict[str, PrivacyAction] = {}
         if place is Place.GENERATION:
@@ -48,6 +67,14 @@ class Guard:
             frozenset(kind for kind, action in actions.items() if action is PrivacyAction.REJECT),
             dict(zip((pattern.name for pattern in patterns), compiled, strict=True)),
         )
+
+    @classmethod
+    def seeking(
+        cls, own: PrivacyConfig | None, defaults: PrivacyConfig, kinds: Collection[str]
+    ) -> "Guard":
+        """Return rules that mask some kinds, whatever the engine's own say."""
+        rules = cls.of(own, defaults, Place.GENERATION)
+        return replace(rules, masks=frozenset(kinds), rejects=frozenset())
 
     @property
     def is_idle(self) -> bool:

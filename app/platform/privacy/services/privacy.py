@@ -1,86 +1,150 @@
-"""Masking of what comes in, before anything of it is stored or sent."""
+"""Admission of what comes in: masked or refused before anything of it is stored or sent."""
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from prometheus_client import Counter
+from prometheus_client import Counter as Metric
+from pydantic import ValidationError
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.privacy_config import Kind, Place
+from app.kernel.wire.violations import invalid_fields
+from app.language.privacy.walk import Masked
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.rows import privacy_of
 from app.platform.privacy.logic.guard import Guard
 from app.settings.settings import Settings
 
-_MASKED = Counter(
+_MASKED = Metric(
     "memory_bank_masked_total",
-    "Sensitive values that were masked, by kind and by the way they came in.",
+    "Sensitive values that were masked, by kind and place: the way they came in, or SCAN.",
     ["kind", "place"],
 )
 _CUSTOM = "CUSTOM"
 """Label of all custom patterns: their names are an operator's, and without a bound."""
+
+SCAN = "SCAN"
+"""Label of what a scan masks in what is stored."""
 
 Request = TypeVar("Request", bound=WireModel)
 
 
 @dataclass(frozen=True)
 class PrivacyService:
-    """Applies the rules of engines to requests."""
+    """Applies the rules of engines to requests.
+
+    It runs outside any transaction, and beside the event loop: a long text takes a while.
+    """
 
     db: Database
     settings: Settings
+    known: EngineCache
 
     @classmethod
     def of(cls, resources: Resources) -> "PrivacyService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.settings)
+        return cls(resources.db, resources.settings, EngineCache.of(resources))
 
     async def guard(self, name: EngineName, place: Place) -> Guard:
-        """Return the rules of an engine at a place.
+        """Return the rules of an engine at a place, as they were within the last second.
 
         Raises:
             NotFound: the engine does not exist.
         """
-        async with self.db.snapshot() as session:
-            engine = await engines.get(session, name)
-        return Guard.of(config_of(engine), self.settings.privacy_defaults, place)
+        engine = self.known.recent(name)
+        if engine is None:
+            async with self.db.snapshot() as session:
+                engine = await engines.get(session, name)
+            self.known.note(engine)
+        return Guard.of(privacy_of(engine), self.settings.privacy_defaults, place)
 
     async def admit(
         self, name: EngineName, place: Place, request: Request, fields: set[str]
     ) -> tuple[Request, Mapping[str, int]]:
         """Return a request with these fields masked, and how many values were, by kind.
 
-        It runs outside any transaction, and beside the event loop: a long text takes a while.
-
         Raises:
             NotFound: the engine does not exist.
             InvalidArgument: the request holds what the engine refuses.
         """
+        [admitted], counts = await self.admit_all(name, place, [("", request)], fields)
+        return admitted, counts
+
+    async def admit_all(
+        self,
+        name: EngineName,
+        place: Place,
+        requests: Sequence[tuple[str, Request]],
+        fields: set[str],
+    ) -> tuple[list[Request], Mapping[str, int]]:
+        """Do the same with parts of a request, given with their paths in it.
+
+        Raises:
+            NotFound: the engine does not exist.
+            InvalidArgument: one of them holds what the engine refuses.
+        """
+        results, counts = await self.admit_each(name, place, requests, fields)
+        for result in results:
+            if isinstance(result, InvalidArgument):
+                raise result
+        return [result for result in results if not isinstance(result, InvalidArgument)], counts
+
+    async def admit_each(
+        self,
+        name: EngineName,
+        place: Place,
+        requests: Sequence[tuple[str, Request]],
+        fields: set[str],
+    ) -> tuple[list[Request | InvalidArgument], Mapping[str, int]]:
+        """Do the same with each part, or return the error of those that hold what is refused.
+
+        Raises:
+            NotFound: the engine does not exist.
+        """
         guard = await self.guard(name, place)
         if guard.is_idle:
-            return request, {}
-        admitted, counts = await asyncio.to_thread(_admitted, guard, request, fields)
+            return [request for _, request in requests], {}
+        counts: Counter[str] = Counter()
+
+        def admitted(path: str, request: Request) -> Request | InvalidArgument:
+            try:
+                found, masked = _admitted(guard, path, request, fields)
+            except InvalidArgument as error:
+                return error
+            counts.update(masked)
+            return found
+
+        results = await asyncio.to_thread(lambda: [admitted(*one) for one in requests])
         count(place, counts)
-        return admitted, counts
+        return results, counts
 
 
 def _admitted(
-    guard: Guard, request: Request, fields: set[str]
+    guard: Guard, path: str, request: Request, fields: set[str]
 ) -> tuple[Request, Mapping[str, int]]:
-    sent = request.model_dump(mode="json", by_alias=True, exclude_none=True, include=fields)
-    found = guard.admitted(sent)
+    sent = request.model_dump(mode="json", by_alias=True, exclude_unset=True, include=fields)
+    found: Masked = guard.admitted(sent, path)
     if not found.counts:
         return request, {}
-    whole = request.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return type(request).model_validate({**whole, **found.value}), found.counts
+    whole: dict[str, Any] = request.sent() | found.value
+    try:
+        return type(request).model_validate(whole), found.counts
+    except ValidationError as error:
+        # A mask may be longer than its value, and a field at its limit.
+        listed = error.errors(include_url=False, include_input=False, include_context=False)
+        where = (path,) if path else ()
+        raise invalid_fields([{**one, "loc": (*where, *one["loc"])} for one in listed]) from None
 
 
-def count(place: Place, counts: Mapping[str, int]) -> None:
+def count(place: str, counts: Mapping[str, int]) -> None:
     """Count masked values for the metrics."""
     for kind, number in counts.items():
         _MASKED.labels(kind if kind in set(Kind) else _CUSTOM, place).inc(number)

@@ -20,12 +20,14 @@ from app.kernel.names import EventName, SessionName
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
+from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.store import idempotency
+from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.event_text import Step, step_of
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.events import (
@@ -45,6 +47,10 @@ from app.platform.sessions.store import append_batch, erasure, repository, share
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
 from app.settings.settings import Settings
+
+_TEXT_FIELDS = {"content", "actions", "error_message", "event_metadata", "raw_event"}
+"""Fields of an event that hold texts of users; names and ids are left as they are."""
+_EXCHANGE_FIELDS = {"input", "output", "metadata"}
 
 
 @dataclass(frozen=True)
@@ -76,12 +82,14 @@ class EventService:
     settings: Settings
     listeners: Sequence[EventListener]
     erasers: Sequence[EventListener]
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "EventService":
         """Build the service from the process's resources."""
         listeners, erasers = resources.registry.event_listeners, resources.registry.event_erasers
-        return cls(resources.db, resources.clock, resources.settings, listeners, erasers)
+        privacy = PrivacyService.of(resources)
+        return cls(resources.db, resources.clock, resources.settings, listeners, erasers, privacy)
 
     async def append(
         self, name: SessionName, request: AppendEventRequest, once: IdempotencyKey | None
@@ -89,12 +97,14 @@ class EventService:
         """Append an event and apply its change of the session's state.
 
         Raises:
-            InvalidArgument: a state would become too large.
+            InvalidArgument: a state would become too large, or the engine refuses what it holds.
             NotFound: no such session.
             PermissionDenied: the state shared by all users would change, and the caller is
                 restricted to some users.
         """
         now = self.clock.now()
+        way = Place.SESSION_EVENTS
+        request, _ = await self.privacy.admit(name.engine, way, request, _TEXT_FIELDS)
         event = _Event.of(request)
         parts = StateParts.of(event.delta)
         async with self.db.transaction() as session:
@@ -116,14 +126,17 @@ class EventService:
 
         Raises:
             Aborted: the last event is not the expected one.
-            InvalidArgument: a state would become too large.
+            InvalidArgument: a state would become too large, or the engine refuses what it holds.
             NotFound: no such session.
             PermissionDenied: the state shared by all users would change, and the caller is
                 restricted to some users.
             ResourceExhausted: the engine has no room for all of them.
         """
         expected = request.expected_last_seq
-        return await self._append_all(name, request.events, expected, once, self.clock.now())
+        sent = [(f"events[{n}]", event) for n, event in enumerate(request.events)]
+        place = Place.SESSION_EVENTS
+        events, _ = await self.privacy.admit_all(name.engine, place, sent, _TEXT_FIELDS)
+        return await self._append_all(name, events, expected, once, self.clock.now())
 
     async def exchange(
         self, name: SessionName, request: CreateExchangeRequest, once: IdempotencyKey | None
@@ -133,6 +146,8 @@ class EventService:
         The errors are those of `append_all`.
         """
         now = self.clock.now()
+        place = Place.SESSION_EVENTS
+        request, _ = await self.privacy.admit(name.engine, place, request, _EXCHANGE_FIELDS)
         events = request.events(now, str(new_id(now)))
         appended = await self._append_all(name, events, request.expected_last_seq, once, now)
         return Exchange(**dict(appended), exchange=appended.events[-1].exchange)

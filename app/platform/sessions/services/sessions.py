@@ -22,6 +22,7 @@ from app.kernel.names import EngineName, SessionName, check_session_id
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
+from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -32,6 +33,8 @@ from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
     MAX_PAGE_BYTES,
@@ -52,6 +55,8 @@ _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
+_TEXT_FIELDS = {"session_state"}
+"""Fields in which the engine's rules about sensitive values are applied."""
 CREATE = "sessions.create"
 """The kind of the operation that creates a session."""
 
@@ -64,11 +69,13 @@ class SessionService:
     clock: Clock
     settings: Settings
     models: TextModels
+    privacy: PrivacyService
 
     @classmethod
     def of(cls, resources: Resources) -> "SessionService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings, resources.models)
+        privacy = PrivacyService.of(resources)
+        return cls(resources.db, resources.clock, resources.settings, resources.models, privacy)
 
     async def create(
         self,
@@ -87,13 +94,15 @@ class SessionService:
         """
         now = self.clock.now()
         self._check_policy(request)
+        place = Place.SESSION_EVENTS
+        request, masked = await self.privacy.admit(name, place, request, _TEXT_FIELDS)
         columns = request.columns()
         parts = StateParts.of(columns["session_state"])
         chosen = str(new_id(now)) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
-            new = self._operation(engine, CREATE, "CreateSession", now)
+            new = self._operation(engine, CREATE, "CreateSession", now).noting(**noted(masked))
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             new = new.concerning({"user_id": request.user_id})
@@ -143,6 +152,8 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
+        fields = _TEXT_FIELDS & changed
+        request, _ = await self.privacy.admit(name.engine, Place.SESSION_EVENTS, request, fields)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None

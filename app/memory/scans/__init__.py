@@ -1,0 +1,1 @@
+"""Scans of what is stored for sensitive values, which they count or mask."""

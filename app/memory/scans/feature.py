@@ -1,0 +1,8 @@
+"""Registers scans."""
+
+from app.memory.scans import jobs
+from app.memory.scans.routes import router
+from app.platform.operations.logic.states import SCAN_PRIVACY
+from app.web.feature import Feature
+
+FEATURE = Feature("scans", routers=(router,), jobs={SCAN_PRIVACY: jobs.scan})

@@ -1,0 +1,28 @@
+"""Route of scans; the method is this service's own."""
+
+from app.kernel.permissions import Permission
+from app.memory.scans.schemas import ScanPrivacyRequest
+from app.memory.scans.services.scans import ScanService
+from app.platform.operations.schemas import Operation
+from app.web.context import Mutation
+from app.web.demands import WORK, change
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router(
+    "engines",
+    demands={"scanPrivacy": change(Permission.MEMORIES_PURGE, WORK, is_costly=True)},
+)
+
+
+@router.post(
+    ENGINE + ":scanPrivacy", summary="Scan for sensitive values", operation_id="scanPrivacy"
+)
+async def scan_privacy(context: Mutation, name: EnginePath, body: ScanPrivacyRequest) -> Operation:
+    """Count, or mask, the sensitive values in stored memories, revisions and summaries.
+
+    What is masked is masked in earlier revisions, too, and cannot be undone.
+    """
+    once = context.once(body.sent())
+    return Operation.from_row(await ScanService.of(context.resources).start(name, body, once))

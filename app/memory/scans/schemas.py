@@ -1,0 +1,53 @@
+"""The wire form of `:scanPrivacy`; the method is this service's own."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.privacy_config import MAX_CUSTOM_PATTERNS, Kind
+from app.kernel.wire.scalars import one_of
+from app.memory.memories.schemas.memories import Scope
+
+MAX_NAMES = 1_000
+
+
+class ScanAction(StrEnum):
+    """What a scan does with the values that it finds."""
+
+    REPORT = "REPORT"
+    """It counts them."""
+    MASK = "MASK"
+    """It puts their kinds in brackets in their place, for good."""
+
+
+class ScanPrivacyRequest(WireModel):
+    """The values to look for, and what becomes of them."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"kinds": ["EMAIL"], "action": "REPORT"}]}
+    )
+
+    kinds: list[Annotated[str, Field(max_length=32)]] | None = Field(
+        None,
+        max_length=len(Kind) + 2 * MAX_CUSTOM_PATTERNS,
+        description="Kinds, or names of custom patterns; absent or empty: those that the engine's"
+        " rules mask or refuse at any place.",
+    )
+    action: Annotated[ScanAction, one_of(ScanAction)]
+    scope: Scope | None = Field(
+        None,
+        description="Only what has a scope that contains these pairs; absent: the whole engine.",
+    )
+
+
+class ScanPrivacyResponse(WireModel):
+    """What a scan has found; it holds no text."""
+
+    action: ScanAction
+    counts: dict[str, dict[str, int]] = Field(description="Values, by table and kind.")
+    names: list[str] | None = Field(
+        None, description=f"Of a report: what holds them, at most {MAX_NAMES} names."
+    )
+    has_more_names: bool | None = None

@@ -1,0 +1,1 @@
+"""Use cases of scans; the entry is `scans.py`."""

@@ -1,0 +1,85 @@
+"""Start of a scan: the check of what it looks for, and its operation in the queue."""
+
+from dataclasses import dataclass
+
+from app.adapters.db.conditions import check_scope, scopes_of
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.names import EngineName
+from app.memory.scans.schemas import ScanPrivacyRequest
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of, privacy_of
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import SCAN_PRIVACY
+from app.platform.operations.store import idempotency, leases
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import kinds_sought, known_kinds
+
+
+@dataclass(frozen=True)
+class ScanService:
+    """Queues scans; `work.py` runs them."""
+
+    resources: Resources
+
+    @classmethod
+    def of(cls, resources: Resources) -> "ScanService":
+        """Build the service from the process's resources."""
+        return cls(resources)
+
+    async def start(
+        self, name: EngineName, request: ScanPrivacyRequest, once: IdempotencyKey | None
+    ) -> OperationRow:
+        """Queue a scan. Scans of one engine run one after another.
+
+        Raises:
+            InvalidArgument: it looks for nothing, or for an unknown kind.
+            NotFound: the engine does not exist, or the caller does not reach the scope.
+            ResourceExhausted: the engine has the most waiting operations that it may have.
+        """
+        settings = self.resources.settings
+        now, keep = self.resources.clock.now(), settings.operation_retention
+        async with self.resources.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            _check_reach(session, request)
+            kinds = self._kinds(engine, request)
+            new = NewOperation.of(name_of(engine), SCAN_PRIVACY, "ScanPrivacy", now, keep)
+            if request.scope is not None:
+                new = new.concerning(request.scope)
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
+                return known
+            await leases.check_queue(
+                session, engine.engine_id, settings.engine_max_queued_operations
+            )
+            # What the rules say now is looked for, whatever they say when it runs.
+            queued = request.model_copy(update={"kinds": kinds})
+            return await operations.insert(session, new.queued(SCAN_PRIVACY, queued.wire()))
+
+    def _kinds(self, engine: EngineRow, request: ScanPrivacyRequest) -> list[str]:
+        own, defaults = privacy_of(engine), self.resources.settings.privacy_defaults
+        known = known_kinds(own, defaults)
+        for number, kind in enumerate(request.kinds or ()):
+            if kind not in known:
+                raise InvalidArgument.of_field(
+                    f"kinds[{number}]",
+                    f"must be one of {', '.join(sorted(known))}, or the name of a custom pattern.",
+                )
+        kinds = set(request.kinds or kinds_sought(own, defaults))
+        if not kinds:
+            raise InvalidArgument.of_field(
+                "kinds", "is required: the engine has no rule that masks or refuses anything."
+            )
+        return sorted(kinds)
+
+
+def _check_reach(session: Session, request: ScanPrivacyRequest) -> None:
+    if request.scope is None and scopes_of(session) is not None:
+        raise InvalidArgument.of_field(
+            "scope", "is required: this key is bound to some scopes, and must name one of them."
+        )
+    check_scope(session, request.scope or {})

@@ -1,0 +1,200 @@
+"""The work of a scan: batches, each a transaction that also notes how far the scan has come.
+
+A worker that is killed leaves a scan that the next one continues after the last batch, so its
+counts are those of a scan that nobody killed.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.rewriting import TextsOf
+from app.adapters.db.session import Session
+from app.adapters.db.subjects import Subject
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName, MemoryName
+from app.memory.memories.schemas.memories import RevisionFields
+from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import redaction
+from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.vectors import Vector
+from app.memory.scans.logic.progress import PROGRESS, Found, Progress
+from app.memory.scans.schemas import (
+    MAX_NAMES,
+    ScanAction,
+    ScanPrivacyRequest,
+    ScanPrivacyResponse,
+)
+from app.memory.scans.services.looking import Looked, look
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import privacy_of
+from app.platform.operations.logic.states import type_url
+from app.platform.operations.services.runner import Job
+from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.services.privacy import SCAN, count
+
+_MOST_ROWS = 50
+"""Memories or summaries of a batch."""
+_MOST_REVISIONS = 200
+"""Revisions that are read at a time; a memory may have many."""
+
+
+@dataclass(frozen=True)
+class ScanWork:
+    """One run of one scan."""
+
+    job: Job
+    resources: Resources
+
+    async def run(self) -> None:
+        """Scan all tables, then end the operation.
+
+        Raises:
+            Cancelled: the client has asked to cancel; what was masked until then stays masked.
+        """
+        request = ScanPrivacyRequest.model_validate(self.job.claim.request)
+        engine = EngineName.parse(self.job.claim.engine_name)
+        async with self.job.db.snapshot() as session:
+            row = await engines.get(session, engine)
+        defaults = self.resources.settings.privacy_defaults
+        guard = Guard.seeking(privacy_of(row), defaults, request.kinds or ())
+        scanning = _Scanning(self.job, self.resources, engine, request, guard)
+        steps: list[Callable[[Progress], Awaitable[Progress]]] = [
+            scanning.memories,
+            *(partial(scanning.texts, texts) for texts in self.resources.registry.texts),
+        ]
+        progress = Progress.of(self.job.claim.details)
+        while progress.step < len(steps):
+            await self.job.step()
+            progress = await steps[progress.step](progress)
+        await self._finish(request.action, progress)
+
+    async def _finish(self, action: ScanAction, progress: Progress) -> None:
+        is_report = action is ScanAction.REPORT
+        response = ScanPrivacyResponse(
+            action=action,
+            counts={table: dict(kinds) for table, kinds in progress.counts.items()},
+            names=list(progress.names) if is_report else None,
+            has_more_names=progress.has_more_names or None,
+        )
+        done = {"@type": type_url("ScanPrivacyResponse"), **response.wire()}
+        async with self.job.db.transaction() as session:
+            await self.job.finish(session, done, {PROGRESS: None})
+
+
+@dataclass(frozen=True)
+class _Scanning:
+    """The batches of one scan."""
+
+    job: Job
+    resources: Resources
+    engine: EngineName
+    request: ScanPrivacyRequest
+    guard: Guard
+
+    @property
+    def _masks(self) -> bool:
+        return self.request.action is ScanAction.MASK
+
+    @property
+    def _limit(self) -> int:
+        return min(self.resources.settings.tuning.sweep_batch_rows, _MOST_ROWS)
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject(self.engine.engine, self.request.scope or {})
+
+    async def memories(self, progress: Progress) -> Progress:
+        """Scan a batch of memories with all their revisions."""
+        now = self.resources.clock.now()
+        after = progress.after[0] if progress.after else ""
+        async with self.job.db.snapshot() as session:
+            page = (after, self._limit)
+            rows = await redaction.list_known(session, self._subject, page, now)
+        vectors = await self._vectors(rows) if self._masks else {}
+        ids = [row.memory_id for row in rows]
+        async with self.job.db.transaction() as session:
+            redacted, found = await self._looked(session, ids)
+            if self._masks:
+                await self._redact(session, redacted, vectors)
+            last = ids[-1:] if len(ids) == self._limit else None
+            return await self._noted(session, progress, found, last)
+
+    async def _vectors(self, rows: Sequence[MemoryRow]) -> Mapping[str, Vector]:
+        """Return vectors of the masked facts; those of facts that change meanwhile are missing."""
+        looked = await self._look([{"fact": row.fact} for row in rows])
+        facts = [one.values["fact"] for one in looked if "fact" in one.values]
+        embedding = MemoryService.of(self.resources).embedding
+        return await embedding.facts(self.engine.engine, list(dict.fromkeys(facts)))
+
+    async def _look(self, rows: Sequence[Mapping[str, object]]) -> list[Looked]:
+        return await asyncio.to_thread(lambda: [look(self.guard, row) for row in rows])
+
+    async def _looked(self, session: Session, ids: Sequence[str]) -> tuple[Redacted, Found]:
+        """Look through memories and their revisions; lock the memories if they may change."""
+        engine_id, now = self.engine.engine, self.resources.clock.now()
+        await engines.get(session, self.engine, Lock.SHARED)
+        rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
+        looked = await self._look([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
+        redacted = Redacted([(row, one.values) for row, one in zip(rows, looked, strict=True)], [])
+        sums = {MemoryRow.__tablename__: sum((one.counts for one in looked), Counter[str]())}
+        holders = {row.memory_id for row, one in zip(rows, looked, strict=True) if one.counts}
+        after, table = 0, redaction.REVISIONS
+        while revisions := await redaction.list_revisions(
+            session, engine_id, [row.memory_id for row in rows], after, _MOST_REVISIONS
+        ):
+            columns = [{n: getattr(one, n) for n in MASKED_OF_REVISIONS} for one in revisions]
+            seen = await self._look(columns)
+            redacted.revisions.extend(
+                (row, one.values) for row, one in zip(revisions, seen, strict=True) if one.values
+            )
+            sums[table] = sum((one.counts for one in seen), sums.get(table, Counter()))
+            holders |= {
+                row.memory_id for row, one in zip(revisions, seen, strict=True) if one.counts
+            }
+            after = revisions[-1].revision_id
+        names = [str(MemoryName(self.engine, memory_id)) for memory_id in sorted(holders)]
+        return redacted, Found(sums, names)
+
+    async def _redact(
+        self, session: Session, redacted: Redacted, vectors: Mapping[str, Vector]
+    ) -> None:
+        service = MemoryService.of(self.resources)
+        engine = await engines.get(session, self.engine, Lock.SHARED)
+        operation_id, now = self.job.claim.owned.operation_id, self.resources.clock.now()
+        writing = service.writing_for(engine, operation_id, now, RevisionFields())
+        await redaction.redact(session, writing, redacted, vectors, await database_now(session))
+
+    async def texts(self, texts: TextsOf, progress: Progress) -> Progress:
+        """Scan a batch of the texts of a table, which are rewritten in place."""
+        async with self.job.db.transaction() as session:
+            await engines.get(session, self.engine, Lock.SHARED)
+            page = (progress.after, self._limit)
+            rows = await texts.page(session, self._subject, page, for_update=self._masks)
+            looked = await self._look([{"text": text} for _, text in rows])
+            holders = [(key, one) for (key, _), one in zip(rows, looked, strict=True) if one.counts]
+            if self._masks:
+                new = {key: str(one.values["text"]) for key, one in holders if one.values}
+                await texts.rewrite(session, self.engine.engine, new)
+            sums = {texts.table: sum((one.counts for _, one in holders), Counter[str]())}
+            names = [f"{self.engine}/{texts.name(key)}" for key, _ in holders]
+            last = rows[-1][0] if len(rows) == self._limit else None
+            return await self._noted(session, progress, Found(sums, names), last)
+
+    async def _noted(
+        self, session: Session, progress: Progress, found: Found, last: Sequence[str] | None
+    ) -> Progress:
+        """Note a batch in its own transaction; return how far the scan has come with it."""
+        named = found if not self._masks else Found(found.counts)
+        progress = progress.with_batch(named, last, MAX_NAMES)
+        await self.job.note(session, progress.details())
+        await self.job.advance(session)
+        if self._masks:
+            for kinds in found.counts.values():
+                count(SCAN, kinds)
+        return progress
