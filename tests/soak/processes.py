@@ -141,6 +141,7 @@ def _variables(database: str, provider: str) -> dict[str, str]:
         "worker_retry_base_seconds": "0.1",
         "worker_max_attempts": "50",
         "ingestion_retry_seconds": "1",
+        "sweep_interval_seconds": "5",
         # What waited through an outage is remembered whole.
         "generation_max_candidates": "10000",
     }

@@ -6,6 +6,7 @@
 import asyncio
 import os
 import random
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -91,6 +92,7 @@ async def soak(service: Service, ledger: Ledger, faults: Faults) -> list[float]:
 
 def table(ledger: Ledger, faults: Faults, verdict: Verdict, resident: list[float]) -> str:
     """Return the figures, one a line."""
+    statuses = sorted(Counter(one.status for one in ledger.refused).items())
     rows = {
         "seed": str(_SEED),
         "seconds": f"{_SECONDS:.0f}",
@@ -102,8 +104,8 @@ def table(ledger: Ledger, faults: Faults, verdict: Verdict, resident: list[float
         "doubled": str(len(verdict.doubled)),
         "stuck": str(len(verdict.stuck)),
         "inconsistent": str(len(verdict.inconsistent)),
-        "5xx while something is away": str(len(ledger.refused) - len(ledger.unexcused())),
-        "5xx otherwise": str(len(ledger.unexcused())),
+        **{f"{status} in all": str(number) for status, number in statuses},
+        "5xx while nothing is away": str(len(ledger.unexcused())),
         "longest call": f"{ledger.longest_seconds:.1f} s",
         "memory at 25 %": f"{resident[0]:.0f} MiB",
         "memory at the end": f"{resident[-1]:.0f} MiB",
