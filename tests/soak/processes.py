@@ -20,7 +20,7 @@ from tests.support.poolers import PROGRAM, Pooler
 from tests.support.variables import with_constants
 
 _POLL_SECONDS = 0.1
-_START_SECONDS = 60
+_START_SECONDS = 180
 _END_SECONDS = 30
 _SAMPLE_SECONDS = 0.5
 _SAMPLES = 5

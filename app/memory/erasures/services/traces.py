@@ -89,7 +89,7 @@ class Traces:
         erased = await self.erased(session, texts)
         changed = [(row, new) for row in rows if (new := self._renamed(row, erased, callers))]
         if not is_dry:
-            await events.rename(session, changed)
+            await events.rename(session, self.subject.engine_id, changed)
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
@@ -103,7 +103,7 @@ class Traces:
         named = mentioned(row.resource for row in rows if row.resource)
         erased = Erased(named, self.subject.scope, self.alias)
         changed = [(row, new) for row in rows if (new := self._renamed(row, erased, ()))]
-        await events.rename(session, changed)
+        await events.rename(session, self.subject.engine_id, changed)
         return len(changed)
 
     def _renamed(
