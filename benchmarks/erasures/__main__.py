@@ -1,4 +1,4 @@
-"""How long the erasure of a person takes, and what it costs others: `python -m benchmarks.erasures`.
+"""How long an erasure takes, and what it costs others: `python -m benchmarks.erasures`.
 
 A live server has the memories of one person and of others, each written by a request of its own:
 with its revision, its operation, its audit event and its request id. One client gets memories of
@@ -41,8 +41,8 @@ insert into operations (engine_id, operation_id, engine_name, memory_id, kind, s
                         details, create_time, update_time, due_time, remove_time, scopes, caller)
 select engine_id, operation_id, engine, memory_id, 'memories.create', 'SUCCEEDED',
        jsonb_build_object('name', engine || '/memories/' || memory_id), '{}', time, time, time,
-       time + interval '1 day', jsonb_build_object('user_id', jsonb_build_array(scope ->> 'user_id')),
-       'benchmark'
+       time + interval '1 day',
+       jsonb_build_object('user_id', jsonb_build_array(scope ->> 'user_id')), 'benchmark'
 from written;
 insert into audit_events (engine_id, create_time, event_id, caller, method, resource, operation,
                           request_id, result)
@@ -102,7 +102,8 @@ def _fill(server: LiveServer, folder: Path, erased: int, others: int) -> list[st
 
 def _latencies(server: LiveServer, paths: list[str], is_over: Callable[[], bool]) -> list[float]:
     """Get memories until it is over; return the seconds of each request, sorted."""
-    client, found = _Client(server), []
+    client = _Client(server)
+    found: list[float] = []
     while not is_over():
         began = time.monotonic()
         client.ask("GET", paths[len(found) % len(paths)])
