@@ -142,9 +142,10 @@ async def open_resources(
     Raises:
         ModelSetupError: a model of the settings cannot be opened.
     """
-    models = open_models(settings)
-    readers = open_readers(settings)
-    # In a thread: an operator's own model takes seconds to load.
+    # In a thread: clients of providers take seconds to import, as do an operator's own models to
+    # load; on a busy machine the watchdog would take the process for one that hangs.
+    models = await asyncio.to_thread(open_models, settings)
+    readers = await asyncio.to_thread(open_readers, settings)
     embedders = await asyncio.to_thread(open_embedders, settings)
     db = Database(open_engine(database_url, settings))
     try:

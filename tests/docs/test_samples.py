@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.adapters.db.session import Database
 from tests.packaging.checkout import scratch_folder
 from tests.support.documents import DOCS, README, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
@@ -230,3 +231,13 @@ def test_erasing_a_user(server: LiveServer, engine: str) -> None:
     assert certificate["residue"] == shown["residue"]
     assert certificate["counts"].keys() >= shown["counts"].keys()
     assert certificate["counts"]["sessions"] == counted["response"]["counts"]["sessions"] == 1
+
+
+async def test_the_sql_of_the_pages_runs(database: Database) -> None:
+    """What an operator pastes in the middle of a fault reads what it says, and changes nothing."""
+    found = [sample for page in sorted(DOCS.rglob("*.md")) for sample in samples(page, "sql")]
+    assert found
+    async with database.snapshot() as session:
+        connection = await session.connection()
+        for sample in found:
+            assert (await connection.exec_driver_sql(sample)).returns_rows

@@ -11,11 +11,10 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.process.metadata import metadata
-from tests.support.faults import RAISE, trigger
+from tests.support.faults import CUT, RAISE, trigger
 from tests.support.operations import USER, create_memory, path_of
 
 BODY = {"fact": "I like tea.", "scope": USER}
-_CUT = "perform pg_terminate_backend(pg_backend_pid());"
 _SLEEP = "perform pg_sleep(20);"
 _SOON_SECONDS = 10
 _APART = {"audit_events", "rate_buckets"}
@@ -56,7 +55,7 @@ def reason_of(answer: httpx.Response) -> str:
         (RAISE.format(state="P0001"), 500, "INTERNAL"),
         (RAISE.format(state="40001"), 409, "CONCURRENT_CHANGE"),
         (RAISE.format(state="53300"), 503, "DATABASE_UNAVAILABLE"),
-        (_CUT, 503, "DATABASE_UNAVAILABLE"),
+        (CUT, 503, "DATABASE_UNAVAILABLE"),
     ],
 )
 async def test_a_failed_commit_is_told_and_leaves_nothing(
@@ -144,7 +143,7 @@ async def test_a_generation_whose_commit_fails_leaves_nothing_and_is_tried_again
     """The end of the operation is in the transaction of its effects, so they fail together."""
     body = {"scope": USER, "directMemoriesSource": {"directMemories": [{"fact": "I like tea."}]}}
     operation = (await client.post("/memories:generate", json=body)).json()["name"]
-    async with trigger(database, _CUT):
+    async with trigger(database, CUT):
         await runner.run_pending()
     assert not (await client.get(path_of(operation))).json()["done"]
     assert (await counts(database))["memories"] == 0

@@ -1,12 +1,8 @@
 """No traceback for what an operator typed: addresses of the database, and poolers before it."""
 
 import asyncio
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,11 +19,11 @@ from app.adapters.db.session import Database
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
 from tests.support.commands import sentence
-from tests.support.live import KEY, free_port, live_server
+from tests.support.live import KEY, live_server
 from tests.support.operations import USER
+from tests.support.poolers import PROGRAM, pooler
 
 _SECRET = "s3cret"
-_POOLER = shutil.which("pgbouncer")
 _NOWHERE = "/nowhere"
 
 
@@ -118,57 +114,9 @@ def test_who_or_what_is_not_there_is_told_apart(
         migrate.check(url)
 
 
-@contextmanager
-def _pooler(url: str, folder: Path, *lines: str) -> Iterator[str]:
-    """PgBouncer in transaction mode before the server of a database; gives its own address."""
-    assert _POOLER is not None
-    told, port = conninfo_to_dict(url), free_port()
-    for parent in (folder, *folder.parents[:2]):
-        # The user that it runs as has to read its configuration, and to write its log.
-        parent.chmod(0o777 if parent == folder else 0o755)
-    target = f"host={told['host']} port={told['port']} user={told['user']}"
-    configuration = folder / "pgbouncer.ini"
-    configuration.write_text(
-        "\n".join(
-            [
-                "[databases]",
-                f"{told['dbname']} = {target}",
-                "[pgbouncer]",
-                "listen_addr = 127.0.0.1",
-                f"listen_port = {port}",
-                "unix_socket_dir =",
-                "auth_type = any",
-                "pool_mode = transaction",
-                f"logfile = {folder / 'pgbouncer.log'}",
-                *lines,
-            ]
-        )
-    )
-    as_user = ["-u", "nobody"] if Path.home() == Path("/root") else []
-    process = subprocess.Popen([_POOLER, "-q", *as_user, str(configuration)])
-    try:
-        _wait_for(port)
-        yield f"postgresql://{told['user']}@127.0.0.1:{port}/{told['dbname']}"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        else:
-            return
-
-
 @pytest.fixture
 def pooled(own_url: str) -> str:
-    if _POOLER is None:
+    if PROGRAM is None:
         pytest.skip("needs PgBouncer on the machine")
     migrate.upgrade(own_url)
     return own_url
@@ -176,14 +124,14 @@ def pooled(own_url: str) -> str:
 
 @pytest.mark.parametrize("line", ["", "ignore_startup_parameters = options"])
 def test_a_pooler_without_its_setting_is_told(pooled: str, tmp_path: Path, line: str) -> None:
-    with _pooler(pooled, tmp_path, line) as url:
+    with pooler(pooled, tmp_path, line) as url:
         said = sentence("serve", database_url=url)
     assert "behind a pooler in transaction mode" in said
     assert "set MEMORY_BANK_DATABASE_BEHIND_POOLER to true" in said
 
 
 def test_behind_a_pooler_all_is_served(pooled: str, tmp_path: Path) -> None:
-    with _pooler(pooled, tmp_path) as url:
+    with pooler(pooled, tmp_path) as url:
         migrate.upgrade(url)
         settings = {
             "MEMORY_BANK_DATABASE_URL": url,

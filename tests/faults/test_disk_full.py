@@ -1,8 +1,6 @@
 """A disk without room: what is stored is read, writes are refused in words until there is room."""
 
 import secrets
-import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -18,6 +16,7 @@ from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
+from tests.support.disks import own_disk
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.operations import USER
@@ -35,14 +34,12 @@ def small_disk() -> Iterator[Path]:
     """A folder with a file system of its own, which holds a database and little more."""
     # Short, since a Unix socket's path may have about 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="omb-"))
-    mount = shutil.which("mount")
-    command = [str(mount), "-t", "tmpfs", "-o", f"size={_SIZE}", "none", str(folder)]
-    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        folder.rmdir()
-        pytest.skip("needs the right to mount a file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with own_disk(folder, _SIZE) as is_mounted:
+        if is_mounted:
+            yield folder
     folder.rmdir()
+    if not is_mounted:
+        pytest.skip("needs the right to mount a file system")
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from tests.support.commands import command
 from tests.support.live import LiveServer
 from tests.support.traffic import ENGINE, open_client
 
-MEMORIES = 100
-KILLS = 2
+KILLS, NIGHTLY_KILLS = 2, 20
+_MEMORIES_PER_KILL = 50
+"""So many that an erasure has not ended when the last kill comes."""
 _SOON_SECONDS = 60
 _LONGEST_PAUSE_SECONDS = 0.3
 _BATCH = "4"
@@ -31,8 +32,8 @@ def _start(folder: Path, port: int) -> LiveServer:
     )
 
 
-def _fill(client: httpx.Client) -> None:
-    for start in range(0, MEMORIES, 100):
+def _fill(client: httpx.Client, memories: int) -> None:
+    for start in range(0, memories, 100):
         requests = [
             {"memory": {"fact": f"I own number {n}.", "scope": {"user_id": "quill-77"}}}
             for n in range(start, start + 100)
@@ -54,22 +55,31 @@ def _erase(client: httpx.Client, *, dry: bool = False) -> dict[str, object]:
     return found
 
 
-def test_an_erasure_goes_on_after_each_kill() -> None:
+def _killed(server: LiveServer, folder: Path, name: object) -> LiveServer:
+    """Kill a server at some moment of the erasure; return its successor."""
+    time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
+    with open_client(server.url) as client:
+        assert not client.get(f"/v1beta1/{name}").json().get("done")
+    server.process.kill()
+    server.process.wait()
+    return _start(folder, server.port)
+
+
+def test_an_erasure_goes_on_after_each_kill(*, is_nightly: bool) -> None:
     """Whenever its worker dies, an erasure ends with the counts of one that nobody killed."""
+    kills = NIGHTLY_KILLS if is_nightly else KILLS
+    memories = kills * _MEMORIES_PER_KILL
     with scratch_folder() as folder:
         port = live.free_port()
         server = _start(folder, port)
         try:
             with open_client(server.url) as client:
-                _fill(client)
+                _fill(client, memories)
                 counted = _erase(client, dry=True)["response"]["counts"]  # type: ignore[index]
-                assert counted["memories"] == MEMORIES
+                assert counted["memories"] == memories
                 name = _erase(client)["name"]
-            for _ in range(KILLS):
-                time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
-                server.process.kill()
-                server.process.wait()
-                server = _start(folder, port)
+            for _ in range(kills):
+                server = _killed(server, folder, name)
             with open_client(server.url) as client:
                 deadline = time.monotonic() + _SOON_SECONDS
                 while not (operation := client.get(f"/v1beta1/{name}").json()).get("done"):

@@ -6,6 +6,35 @@ from pathlib import Path
 import pytest
 
 from tests.support import forks
+from tests.support.commands import program
+
+_TURNS = """
+import asyncio
+
+from app.adapters.resources import open_resources
+from app.settings.settings import Settings
+
+
+async def count(turns):
+    while True:
+        turns.append(1)
+        await asyncio.sleep(0.01)
+
+
+async def main():
+    turns, settings = [], Settings()
+    counting = asyncio.create_task(count(turns))
+    async with open_resources(settings, settings.database_url.get_secret_value()):
+        print(len(turns))
+    counting.cancel()
+
+
+asyncio.run(main())
+"""
+_MANY = 10
+"""Turns of the loop in the seconds that a provider's client takes to import; of one that is held up
+it has two or three.
+"""
 
 
 @pytest.mark.parametrize(
@@ -41,3 +70,10 @@ def test_the_start_ends_with_a_sentence(
     assert ended.returncode == 1
     [line] = ended.stderr.splitlines()
     assert sentence in line
+
+
+def test_the_loop_turns_while_clients_of_providers_are_imported(database_url: str) -> None:
+    """Else the watchdog ends a process that starts on a busy machine, again and again."""
+    settings = {"database_url": database_url, "model": "openai:gpt-5-mini", "model_key": "sk-1"}
+    ended = program(_TURNS, **settings)
+    assert int(ended.stdout.split()[-1]) > _MANY, ended.stderr

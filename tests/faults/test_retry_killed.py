@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -61,12 +62,12 @@ def _working(url: str, server: ModelServer, attempts: int) -> AbstractContextMan
     )
 
 
-def _operations(url: str, *arguments: str, status: int = 0) -> list[str]:
-    """Run `memory-bank operations`; return the lines that it prints."""
+def _operations(url: str, *arguments: str, given: str = "", status: int = 0) -> list[str]:
+    """Run `memory-bank operations` with a text to read; return the lines that it prints."""
     variables = {"DATABASE_URL": url, "EMBEDDER": "hash", "LOG_LEVEL": "ERROR"}
     named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
     command = ["-m", "app.process.cli", "operations", *arguments]
-    done = forks.run(command, {**os.environ, **named}, _SOON_SECONDS)
+    done = forks.run(command, {**os.environ, **named}, _SOON_SECONDS, given)
     assert done.returncode == status, done.stderr
     return done.stdout.splitlines()
 
@@ -94,7 +95,9 @@ async def test_a_retry_outlives_its_worker_and_makes_one_memory(
     (line,) = await asyncio.to_thread(_operations, database_url, "list", "--failed")
     name, _, reason = line.split()
     assert (name, reason) == (failed["name"], "MODEL_UNAVAILABLE")
-    (newer,) = await asyncio.to_thread(_operations, database_url, "retry", name)
+    # As `operations list --failed | operations retry` has it.
+    read = partial(_operations, database_url, "retry", given=f"\n{line}\n")
+    (newer,) = await asyncio.to_thread(read)
     refused = await asyncio.to_thread(_operations, database_url, "retry", name, "x", status=1)
     assert refused[0] == f"{name} was retried; see {newer}."
     assert len(refused) == 2

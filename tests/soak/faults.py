@@ -7,15 +7,19 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
 
 import psycopg
 
 from tests.soak.ledger import Ledger
 from tests.soak.processes import Kept, Service
+from tests.support.disks import filled
 from tests.support.model_server import Behaviour, slow, status
 
 _PAUSE_SECONDS = (3.0, 8.0)
 _STOPPED_SECONDS = 5
+_FULL_SECONDS = 3
 _PROVIDER_SECONDS = 3
 _PROVIDER_AFTER_SECONDS = 10
 """For how long a generation may still fail by it: a request without an answer, and the rest that a
@@ -51,6 +55,10 @@ class Faults:
             "clock jumps": self._jump,
             **{f"provider {name}": self._fail(one) for name, one in _PROVIDER.items()},
         }
+        if service.disk is not None:
+            self._kinds["disk full"] = partial(self._fill, service.disk)
+        if service.pooler is not None:
+            self._kinds["pooler killed"] = partial(self._kill_pooler, service.pooler)
 
     async def run(self, seconds: float) -> None:
         """Make faults for so long; return when the service has recovered from the last."""
@@ -109,7 +117,8 @@ class Faults:
                 process.send_signal(signal.SIGCONT)
 
     async def _jump(self) -> None:
-        self._chance.choice(self._service.workers).process.send_signal(signal.SIGUSR1)
+        """Move the clock of one worker, always the same: where the clock is wrong, sweeps rest."""
+        self._service.workers[-1].process.send_signal(signal.SIGUSR1)
 
     def _fail(self, behaviour: Behaviour) -> Callable[[], Awaitable[None]]:
         async def fail() -> None:
@@ -121,6 +130,17 @@ class Faults:
                 provider.always(usual)
 
         return fail
+
+    async def _fill(self, disk: Path) -> None:
+        with self._ledger.away.open():
+            with filled(disk):
+                await asyncio.sleep(_FULL_SECONDS)
+            await self._recovered()
+
+    async def _kill_pooler(self, pooler: Kept) -> None:
+        with self._ledger.away.open():
+            pooler.process.kill()
+            await self._recovered()
 
     async def _recovered(self) -> None:
         # What has just been killed may answer for another moment.

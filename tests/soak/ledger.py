@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-_BAD_GATEWAY = 502
-
 
 @dataclass(frozen=True)
 class Refused:
@@ -73,9 +71,4 @@ class Ledger:
 
     def unexcused(self) -> list[str]:
         """Return the refusals that no fault excuses."""
-        return [one.told for one in self.refused if not self._excuse(one)]
-
-    def _excuse(self, one: Refused) -> bool:
-        """Nonsense of the embedder is 502, and of nothing else."""
-        windows = self.provider if one.status == _BAD_GATEWAY else self.away
-        return windows.cover(one.began, one.ended)
+        return [one.told for one in self.refused if not self.away.cover(one.began, one.ended)]

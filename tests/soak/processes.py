@@ -3,9 +3,9 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -16,21 +16,24 @@ from app.adapters.postgres.embedded import EmbeddedPostgres
 from tests.support import forks
 from tests.support.live import KEY, free_port
 from tests.support.model_server import ModelServer
+from tests.support.poolers import PROGRAM, Pooler
 from tests.support.variables import with_constants
 
 _POLL_SECONDS = 0.1
-_START_SECONDS = 60
+_START_SECONDS = 180
 _END_SECONDS = 30
 _SAMPLE_SECONDS = 0.5
 _SAMPLES = 5
+# Who waits for a database that is away is told soon, and so is the pooler when it is back.
+_POOLED = ("query_wait_timeout = 5", "server_login_retry = 1")
 
 
 class Kept:
     """A process that is started again when it ends."""
 
-    def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], log: Path) -> None:
-        self._arguments, self._variables, self._log = arguments, variables, log
-        self.process = self._start()
+    def __init__(self, start: Callable[[], forks.Process]) -> None:
+        self._start = start
+        self.process = start()
         self._keeping = asyncio.create_task(self._keep())
 
     async def end(self) -> int:
@@ -51,10 +54,6 @@ class Kept:
             return int(pages) * os.sysconf("SC_PAGE_SIZE")
         return 0
 
-    def _start(self) -> forks.Process:
-        with self._log.open("ab") as output:
-            return forks.start(self._arguments, self._variables, output, output)
-
     async def _keep(self) -> None:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
@@ -64,18 +63,22 @@ class Kept:
 
 @dataclass
 class Service:
-    """Two servers and two workers on one database, and the provider of their models."""
+    """Two servers and two workers on one database, and the provider of their models.
+
+    The last server and the last worker are never killed, so that their memory tells.
+
+    Attributes:
+        disk: the file system of the database, where it has one of its own.
+        pooler: before the database of the first of each, where the machine has one.
+    """
 
     postgres: EmbeddedPostgres
     provider: ModelServer
     urls: list[str]
-    apis: list[Kept]
-    workers: list[Kept]
-
-    @property
-    def kept(self) -> list[Kept]:
-        """All processes; the last of each kind is never killed, so that its memory tells."""
-        return [*self.apis, *self.workers]
+    disk: Path | None = None
+    pooler: Kept | None = None
+    apis: list[Kept] = field(default_factory=list)
+    workers: list[Kept] = field(default_factory=list)
 
     async def until_ready(self) -> None:
         """Wait until the database answers, and every server says that it is ready."""
@@ -102,24 +105,46 @@ class Service:
 
 @asynccontextmanager
 async def serving(
-    postgres: EmbeddedPostgres, provider: ModelServer, folder: Path
+    postgres: EmbeddedPostgres, provider: ModelServer, folder: Path, disk: Path | None
 ) -> AsyncIterator[Service]:
     """Run the service beside the block; see that each process ends in order after it."""
-    variables = _variables(postgres.url, provider.url)
+    direct = pooled = _variables(postgres.url, provider.url)
     ports = [free_port(), free_port()]
-    service = Service(postgres, provider, [f"http://127.0.0.1:{port}" for port in ports], [], [])
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    service = Service(postgres, provider, urls, disk)
     try:
+        if PROGRAM is not None:
+            pooler = Pooler(postgres.url, folder, *_POOLED)
+            service.pooler = Kept(pooler.start)
+            await asyncio.to_thread(pooler.wait)
+            behind = {"MEMORY_BANK_DATABASE_BEHIND_POOLER": "true"}
+            pooled = {**direct, "MEMORY_BANK_DATABASE_URL": pooler.url, **behind}
         for number, port in enumerate(ports, 1):
             arguments = ["-m", "app.process.cli", "serve", "--port", str(port)]
-            service.apis.append(Kept(arguments, variables, folder / f"api-{number}.log"))
+            start = _starting(arguments, pooled if number == 1 else direct, folder, f"api-{number}")
+            service.apis.append(Kept(start))
         await service.until_ready()
         for number in (1, 2):
-            arguments = ["-m", "tests.soak.worker"]
-            service.workers.append(Kept(arguments, variables, folder / f"worker-{number}.log"))
+            variables = pooled if number == 1 else direct
+            start = _starting(["-m", "tests.soak.worker"], variables, folder, f"worker-{number}")
+            service.workers.append(Kept(start))
         yield service
     finally:
-        ended = await asyncio.gather(*(one.end() for one in service.kept), return_exceptions=True)
-    assert ended == [0] * len(ended)
+        users = (*service.apis, *service.workers)
+        ended = await asyncio.gather(*(one.end() for one in users), return_exceptions=True)
+        if service.pooler is not None:
+            await service.pooler.end()
+    assert ended == [0] * len(ended), ended
+
+
+def _starting(
+    arguments: Sequence[str], variables: Mapping[str, str], folder: Path, name: str
+) -> Callable[[], forks.Process]:
+    def start() -> forks.Process:
+        with (folder / f"{name}.log").open("ab") as output:
+            return forks.start(arguments, variables, output, output)
+
+    return start
 
 
 def _variables(database: str, provider: str) -> dict[str, str]:
@@ -141,6 +166,7 @@ def _variables(database: str, provider: str) -> dict[str, str]:
         "worker_retry_base_seconds": "0.1",
         "worker_max_attempts": "50",
         "ingestion_retry_seconds": "1",
+        "sweep_interval_seconds": "5",
         # What waited through an outage is remembered whole.
         "generation_max_candidates": "10000",
     }

@@ -6,7 +6,8 @@
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,13 @@ from tests.soak.ledger import Ledger
 from tests.soak.processes import Service, serving
 from tests.soak.verdict import Verdict, judge
 from tests.support.clusters import fill
+from tests.support.disks import own_disk
 from tests.support.literal_model import literal
 from tests.support.model_server import model_server, slow
 
 _SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
 _SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
+_DISK, _DISK_SIZE = "disk", "8g"
 _MODEL_SECONDS = 0.05
 _FIRST_MEASURED = 0.25
 _LAST_ANSWERS_SECONDS = 60
@@ -35,21 +38,27 @@ _MEASURABLE_SECONDS = 100
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a database, which the user that runs Postgres can enter."""
-    tmp_path.chmod(0o755)
-    fill(tmp_path)
-    return tmp_path
+def disk(tmp_path: Path) -> Iterator[Path | None]:
+    """A file system of its own for the database; None where the machine does not let us mount."""
+    folder = tmp_path / _DISK
+    folder.mkdir()
+    with own_disk(folder, _DISK_SIZE) as is_mounted:
+        yield folder if is_mounted else None
 
 
 @pytest.fixture
-async def service(folder: Path) -> AsyncIterator[Service]:
+async def service(tmp_path: Path, disk: Path | None) -> AsyncIterator[Service]:
     """Two servers and two workers, on a database of their own."""
+    folder = tmp_path / _DISK
+    for one in (tmp_path, folder):
+        # The user that runs Postgres has to enter it.
+        one.chmod(0o755)
+    fill(folder)
     with model_server() as provider:
         provider.always(slow(_MODEL_SECONDS, literal))
         async with (
             embedded_postgres(Settings(data_dir=folder)) as postgres,
-            serving(postgres, provider, folder) as found,
+            serving(postgres, provider, tmp_path, disk) as found,
         ):
             yield found
 
@@ -91,6 +100,7 @@ async def soak(service: Service, ledger: Ledger, faults: Faults) -> list[float]:
 
 def table(ledger: Ledger, faults: Faults, verdict: Verdict, resident: list[float]) -> str:
     """Return the figures, one a line."""
+    statuses = sorted(Counter(one.status for one in ledger.refused).items())
     rows = {
         "seed": str(_SEED),
         "seconds": f"{_SECONDS:.0f}",
@@ -102,8 +112,8 @@ def table(ledger: Ledger, faults: Faults, verdict: Verdict, resident: list[float
         "doubled": str(len(verdict.doubled)),
         "stuck": str(len(verdict.stuck)),
         "inconsistent": str(len(verdict.inconsistent)),
-        "5xx while something is away": str(len(ledger.refused) - len(ledger.unexcused())),
-        "5xx otherwise": str(len(ledger.unexcused())),
+        **{f"{status} in all": str(number) for status, number in statuses},
+        "5xx while nothing is away": str(len(ledger.unexcused())),
         "longest call": f"{ledger.longest_seconds:.1f} s",
         "memory at 25 %": f"{resident[0]:.0f} MiB",
         "memory at the end": f"{resident[-1]:.0f} MiB",

@@ -17,7 +17,9 @@ from tests.support.totals import held, recounted
 
 _PAUSE_SECONDS = 0.5
 _UNENDED = """
-    select 'operation ' || operation_id || ' of ' || kind || ': ' || state as name
+    select format('operation %s of %s: %s, due in %s s, attempts %s, last error: %s', operation_id,
+        kind, state, round(extract(epoch from due_time - now())), attempts,
+        details ->> 'lastError') as name
     from operations where remove_time is null
     union all
     select 'no vector: ' || memory_id from memories as memory
@@ -25,7 +27,9 @@ _UNENDED = """
         select from memory_vectors as vector
         where vector.engine_id = memory.engine_id and vector.memory_id = memory.memory_id)
     union all
-    select 'events wait in ' || scope::text from streams where pending_count > 0
+    select format('%s events wait in %s, after %s failures, until %s', pending_count, scope,
+        failure_count, coalesce(retry_time, aside_time))
+    from streams where pending_count > 0
 """
 _INCONSISTENT = """
     select 'newest revision of ' || memory_id as name

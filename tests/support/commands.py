@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 
 from tests.support import forks
 from tests.support.variables import with_constants
@@ -11,9 +12,20 @@ _SECONDS = 120
 
 def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """Run a command with settings, given by their names in lower case."""
+    return _run(["-m", "app.process.cli", *arguments], settings)
+
+
+def program(text: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program in Python with settings, as `command` does."""
+    return _run(["-c", text], settings)
+
+
+def _run(
+    arguments: Sequence[str], settings: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
     variables = {**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **with_constants(given)}
-    return forks.run(["-m", "app.process.cli", *arguments], variables, _SECONDS)
+    return forks.run(arguments, variables, _SECONDS)
 
 
 def sentence(*arguments: str, **settings: str) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 
 RAISE = "raise exception 'no' using errcode = '{state}';"
+CUT = "perform pg_terminate_backend(pg_backend_pid());"
 
 
 @asynccontextmanager

@@ -85,25 +85,32 @@ def start(
     variables: Mapping[str, str],
     output: IO[bytes] | None = None,
     errors: IO[bytes] | None = None,
+    given: IO[bytes] | None = None,
 ) -> Process:
     """Start Python with arguments that begin with `-m` and a module, or `-c` and a program."""
     if sys.platform != "linux":
         command = [sys.executable, *arguments]
-        return subprocess.Popen(command, env=variables, stdout=output, stderr=errors)
+        return subprocess.Popen(command, env=variables, stdin=given, stdout=output, stderr=errors)
     here, there = _pair()
-    outputs = [1 if output is None else output.fileno(), 2 if errors is None else errors.fileno()]
+    files = enumerate((given, output, errors))
+    standard = [number if file is None else file.fileno() for number, file in files]
     request = json.dumps([list(arguments), dict(variables), str(Path.cwd())]).encode()
     with there:
-        socket.send_fds(_forking(), [request], [there.fileno(), *outputs])
+        socket.send_fds(_forking(), [request], [there.fileno(), *standard])
     return _Forked(here)
 
 
 def run(
-    arguments: Sequence[str], variables: Mapping[str, str], timeout: float | None = None
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float | None = None,
+    given: str = "",
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a process to its end; return what `subprocess.run` does."""
-    with TemporaryFile() as output, TemporaryFile() as errors:
-        process = start(arguments, variables, output, errors)
+    """Run a process to its end, with a text to read; return what `subprocess.run` does."""
+    with TemporaryFile() as entered, TemporaryFile() as output, TemporaryFile() as errors:
+        entered.write(given.encode())
+        entered.seek(0)
+        process = start(arguments, variables, output, errors, entered)
         try:
             code = process.wait(timeout)
         finally:
@@ -138,25 +145,25 @@ def _forking() -> socket.socket:
 def _fork_for_each(requests: socket.socket) -> None:
     """Return in each forked process; end as soon as nobody can ask for more."""
     while True:
-        said, received, _, _ = socket.recv_fds(requests, _REQUEST_BYTES, 3)
+        said, received, _, _ = socket.recv_fds(requests, _REQUEST_BYTES, 4)
         if not said:
             os._exit(0)
-        reports, *outputs = received
+        reports, *standard = received
         if os.fork() == 0:
             requests.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             if (pid := os.fork()) == 0:
                 os.close(reports)
-                _become(outputs, *json.loads(said))
+                _become(standard, *json.loads(said))
                 return
-            _keep(pid, reports, outputs)
+            _keep(pid, reports, standard)
         for descriptor in received:
             os.close(descriptor)
 
 
-def _keep(pid: int, reports: int, outputs: Sequence[int]) -> None:
+def _keep(pid: int, reports: int, standard: Sequence[int]) -> None:
     """Report a process's number and its end, like its parent."""
-    for descriptor in outputs:
+    for descriptor in standard:
         os.close(descriptor)
     os.write(reports, f"{pid}\n".encode())
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -165,10 +172,10 @@ def _keep(pid: int, reports: int, outputs: Sequence[int]) -> None:
 
 
 def _become(
-    outputs: Sequence[int], arguments: Sequence[str], variables: Mapping[str, str], folder: str
+    standard: Sequence[int], arguments: Sequence[str], variables: Mapping[str, str], folder: str
 ) -> None:
     """Take over what a process that begins anew is given."""
-    for number, descriptor in enumerate(outputs, start=1):
+    for number, descriptor in enumerate(standard):
         os.dup2(descriptor, number)
         os.close(descriptor)
     os.chdir(folder)

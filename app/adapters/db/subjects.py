@@ -20,6 +20,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from app.adapters.db.arrays import any_of
 from app.adapters.db.base import Base
 from app.adapters.db.bindings import (
     Binding,
@@ -135,7 +136,7 @@ class RowsOf:
         async def find_ids(
             session: Session, subject: Subject, ids: Collection[str]
         ) -> Collection[str]:
-            statement = select(name).where(self._are_of(subject), name.in_(ids))
+            statement = select(name).where(self._are_of(subject), name == any_of(ids))
             return set((await session.execute(statement)).scalars())
 
         return Erasure((self.table,), self.count, self.remove, collection, find_ids)

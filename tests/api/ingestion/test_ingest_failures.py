@@ -5,6 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from app.adapters.db.session import Database
 from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -14,6 +15,7 @@ from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.jobs import sweep_once
 from app.settings.settings import Settings
 from tests.support.bank import Json, listed
+from tests.support.faults import CUT, trigger
 from tests.support.ingestion import ended, event, hears, ingest, read, rule, runs_after
 from tests.support.scripted import written_by
 
@@ -205,3 +207,18 @@ async def test_what_may_pass_sets_nothing_aside(
     assert await runs_after(runner, clock, minutes=15) == 1
     done: Json = await read(client, second)
     assert done["metadata"]["eventCount"] == 2
+
+
+async def test_an_outage_of_the_database_is_no_failure_of_a_stream(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    """Else every stream would rest for minutes after it, as if its own events were the cause."""
+    operation = await ingest(client, "I like water.")
+    async with trigger(database, CUT):
+        for _ in range(3):
+            assert await runner.run_pending() == 1
+            failed = await read(client, operation)
+            assert failed["error"]["details"][0]["reason"] == Reason.DATABASE_UNAVAILABLE
+            operation = await ingest(client)
+    await ended(client, runner, operation)
+    assert await listed(client) == ["I like water."]

@@ -211,19 +211,19 @@ async def test_a_retry_is_refused_where_its_method_would_be(
         assert refusal(answer) == (403, "PERMISSION_DENIED", Reason.PERMISSION_MISSING)
         assert "memories.generate" in answer.text
         assert (await stranger.post(path.removeprefix("/") + ":retry")).status_code == 404
-    for limits in ({"daily_max_tokens": 1}, {"engine_max_queued_operations": 1}):
-        if "engine_max_queued_operations" in limits:
-            await start(client, said(TEA))
-        settings = served.settings.model_copy(update=limits)
+    await _spend(database)
+    await create_memory(client, TEA)
+    await start(client, said(TEA))
+    for limit in ("daily_max_tokens", "engine_max_memories", "engine_max_queued_operations"):
+        settings = served.settings.model_copy(update={limit: 1})
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(create_app(replace(served, settings=settings))),
             base_url=ENGINE_URL,
             headers={"Authorization": f"Bearer {ADMIN_KEY}"},
         ) as strict:
-            if "daily_max_tokens" in limits:
-                await _spend(database)
             refused = await _refused(strict, path)
-            assert refused[:2] == FULL[:2], refused
+            assert refused[:2] == FULL[:2], (limit, refused)
+            assert (refused == FULL) == (limit != "daily_max_tokens")
     assert ok(await client.post(f"{path}:retry"))["done"] is False
 
 

@@ -13,6 +13,7 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import (
+    BadGateway,
     DeadlineExceeded,
     FailedPrecondition,
     Reason,
@@ -79,6 +80,7 @@ async def waiting(resources: Resources) -> int:
         AWAY,
         DeadlineExceeded("Late.", Reason.MODEL_TIMEOUT),
         ResourceExhausted("Too much.", Reason.MODEL_RATE_LIMITED),
+        BadGateway("No vectors.", Reason.MODEL_OUTPUT_INVALID),
     ],
 )
 async def test_a_new_memory_is_kept_and_embedded_later(

@@ -232,6 +232,26 @@ async def test_a_failing_regeneration_leaves_the_summary_in_force(
     assert ok(await client.get(f"{path}/usage"))["total"]["callCount"] == 2
 
 
+async def test_a_failed_regeneration_runs_again_by_its_retry(
+    client: httpx.AsyncClient, runner: Runner, model: Summariser
+) -> None:
+    path = await session_with(client, **BY_THREE)
+    await talk(client, path, 1, 2, 3)
+    await runner.run_pending()
+    (first,) = await summaries(client, path)
+    model.is_down = True
+    failed = ok(await client.post(f"{path_of(first['name'])}:regenerate"))["name"]
+    await runner.run_pending()
+    model.is_down = False
+    retried = ok(await client.post(f"{path_of(failed)}:retry"))
+    assert retried["metadata"]["retriedOperation"] == failed
+    await runner.run_pending()
+    assert ok(await client.get(path_of(retried["name"])))["metadata"]["summaryCount"] == 1
+    (again,) = await summaries(client, path)
+    assert (again["text"], again["covers"]) == ("summary 3", first["covers"])
+    assert ok(await client.get(path_of(first["name"])))["state"] == "superseded"
+
+
 async def test_only_an_active_summary_is_made_again(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:

@@ -1,6 +1,7 @@
 """The engines that a process knows: bounded by their number and by their configurations."""
 
 import pytest
+from sqlalchemy.orm import Session
 
 from app.kernel.names import WILDCARD, EngineName
 from app.platform.engines.services import engine_cache
@@ -58,3 +59,14 @@ def test_one_that_is_too_large_is_not_known() -> None:
     engines.note(engine(1))
     engines.note(engine(1, engine_cache._LARGEST + 1, version=2))
     assert ids(engines, 2) == [0]
+
+
+def test_an_engine_is_cached_only_once_its_transaction_has_ended() -> None:
+    """Else a commit that is lost with its connection would leave a row without values in here."""
+    engines = EngineCache()
+    with Session() as session:
+        session.add(found := engine(1))
+        with pytest.raises(RuntimeError, match="before the end of the transaction"):
+            engines.note(found)
+    engines.note(found)
+    assert ids(engines, 2) == [1]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import CollectionAggregate, ColumnElement, Text, any_, literal, select
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import ColumnElement, select
 
+from app.adapters.db.arrays import any_of
 from app.adapters.db.session import Session
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
@@ -17,7 +17,7 @@ async def find_all(
     if not memory_ids:
         return {}
     statement = select(MemoryRow).where(
-        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == _any_of(memory_ids), visible
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids), visible
     )
     return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
 
@@ -30,13 +30,8 @@ async def find_creations(
         return {}
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == engine_id,
-        RevisionRow.memory_id == _any_of(memory_ids),
+        RevisionRow.memory_id == any_of(memory_ids),
         RevisionRow.version == 1,
         RevisionRow.expire_time > now,
     )
     return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
-
-
-def _any_of(texts: Sequence[str]) -> CollectionAggregate[bool]:
-    """Return an expression that equals any of the texts; one parameter, whatever their number."""
-    return any_(literal(list(texts), ARRAY(Text())))

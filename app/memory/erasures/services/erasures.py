@@ -17,7 +17,7 @@ from app.kernel.names import EngineName, OperationName
 from app.memory.erasures.logic.pseudonyms import alias_of
 from app.memory.erasures.schemas import EraseScopeRequest
 from app.memory.erasures.services.certificates import certificate, not_covered, pseudonyms_of
-from app.memory.erasures.services.traces import MOST_AT_ONCE, Traces
+from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
@@ -200,7 +200,7 @@ class ErasureService:
     async def _all_counts(
         self, session: Session, engine: EngineName, traces: Traces
     ) -> tuple[dict[str, int], dict[str, int]]:
-        limit = min(self.resources.settings.tuning.sweep_batch_rows, MOST_AT_ONCE)
+        limit = self.resources.settings.tuning.sweep_batch_rows
         counts: dict[str, int] = {}
         for erasure in traces.erasures:
             counts |= await erasure.count(session, traces.subject)

@@ -6,8 +6,10 @@ Each function looks at one batch in the caller's transaction, and changes it unl
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from typing import Any
 
+from app.adapters.cooperative import each
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason
@@ -21,8 +23,8 @@ from app.platform.limits.services.rates import forget_keys
 from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
-MOST_AT_ONCE = 100
-"""Limit for rows that are read and judged here at once: judging more would hold up requests."""
+_MOST_OPERATIONS = 100
+"""Limit for operations that are read at once: their requests and responses may be large."""
 _PRUNED = ("request", "response", "details")
 
 
@@ -44,9 +46,12 @@ class Traces:
     tokens: Collection[str]
     is_service_wide: bool
 
-    async def erased(self, session: Session, texts: Iterable[str]) -> Erased:
-        """Return which of the resources named in texts belong to the scope."""
-        found = mentioned(texts)
+    async def erased(self, session: Session, texts: Iterable[Iterable[str]]) -> Erased:
+        """Return which of the resources named in the texts of rows belong to the scope."""
+        found: dict[str, set[str]] = {}
+        for named_there in await each(texts, mentioned):
+            for collection, some in named_there.items():
+                found.setdefault(collection, set()).update(some)
         ids: dict[str, Collection[str]] = {}
         for erasure in self.erasures:
             named = found.get(erasure.collection or "")
@@ -100,11 +105,11 @@ class Traces:
     ) -> tuple[int, AuditEventRow | None]:
         """Rename what a batch of the audit log names; return the count, and where to go on."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
-        texts = (text for row in rows for text in (row.resource, row.operation) if text)
-        erased = await self.erased(session, texts)
-        changed = [(row, new) for row in rows if (new := self._renamed(row, erased, callers))]
+        erased = await self.erased(session, map(_names_in, rows))
+        renamed = await each(rows, lambda row: self._renamed(row, erased, callers))
+        changed = [(row, new) for row, new in zip(rows, renamed, strict=True) if new]
         if not is_dry:
-            await events.rename(session, changed)
+            await events.rename(session, self.subject.engine_id, changed)
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
@@ -118,7 +123,7 @@ class Traces:
         named = mentioned(row.resource for row in rows if row.resource)
         erased = Erased(named, self.subject.scope, self.alias)
         changed = [(row, new) for row in rows if (new := self._renamed(row, erased, ()))]
-        await events.rename(session, changed)
+        await events.rename(session, self.subject.engine_id, changed)
         return len(changed)
 
     def _renamed(
@@ -145,13 +150,10 @@ class Traces:
         """Remove those of a batch of request ids that tell of the scope, as `rename_events`."""
         engine_id = self.subject.engine_id
         rows = await operations.list_requests(session, engine_id, limit, after)
-        erased = await self.erased(session, (text for row in rows for text in _texts(row)))
-        ended = [
-            (row.caller, row.request_id)
-            for row in rows
-            if row.caller.partition("#")[0] in callers
-            or any(erased.renamed(text) != text for text in _texts(row))
-        ]
+        erased = await self.erased(session, map(_texts, rows))
+        is_of_scope = await each(rows, lambda row: _is_of(row, erased, callers))
+        of_scope = compress(rows, is_of_scope)
+        ended = [(row.caller, row.request_id) for row in of_scope]
         if not is_dry:
             await operations.remove_requests(session, engine_id, ended)
         last = (rows[-1].caller, rows[-1].request_id) if len(rows) == limit else None
@@ -161,13 +163,13 @@ class Traces:
         self, session: Session, after: str, limit: int, *, is_dry: bool = False
     ) -> tuple[int, str | None]:
         """Remove the scope's part from a batch of operations on several, as `rename_events`."""
+        limit = min(limit, _MOST_OPERATIONS)
         rows = await operations.list_shared(
             session, self.subject, limit, after, for_update=not is_dry
         )
-        columns = (*_PRUNED, "error")
-        texts = (text for row in rows for name in columns for text in texts_in(getattr(row, name)))
-        erased = await self.erased(session, texts)
-        changed = [(row, new) for row in rows if (new := self._pruned(row, erased))]
+        erased = await self.erased(session, map(_texts_of_operation, rows))
+        pruned = await each(rows, lambda row: self._pruned(row, erased))
+        changed = [(row, new) for row, new in zip(rows, pruned, strict=True) if new]
         if not is_dry:
             for row, new in changed:
                 await operations.rewrite(session, row, new)
@@ -211,6 +213,21 @@ class Traces:
 def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:
     in_project = key.projects is None or engine.parent.project in key.projects
     return in_project and (key.engines is None or str(engine.engine) in map(str, key.engines))
+
+
+def _names_in(row: AuditEventRow) -> Iterable[str]:
+    return (text for text in (row.resource, row.operation) if text)
+
+
+def _texts_of_operation(row: OperationRow) -> Iterable[str]:
+    return (text for name in (*_PRUNED, "error") for text in texts_in(getattr(row, name)))
+
+
+def _is_of(row: RequestIdRow, erased: Erased, callers: Collection[str]) -> bool:
+    """Return True if a record of a request tells of the scope."""
+    if row.caller.partition("#")[0] in callers:
+        return True
+    return any(erased.renamed(text) != text for text in _texts(row))
 
 
 def _texts(row: RequestIdRow) -> Iterable[str]:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 import structlog
@@ -23,7 +24,7 @@ from app.kernel.errors import Aborted, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.services.certificates import append, certificate, not_covered
 from app.memory.erasures.services.erasures import traces_of
-from app.memory.erasures.services.traces import MOST_AT_ONCE, Traces
+from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
@@ -35,6 +36,8 @@ log = structlog.get_logger()
 
 _ROUNDS = 5
 """Times that everything is removed and counted again before the erasure gives up."""
+_REST = 0.5
+"""Rest after a batch, in parts of the time that it took."""
 _VACUUM_SECONDS = 20.0
 """Longest wait for the space of the removed rows; the database frees it later by itself."""
 
@@ -86,15 +89,20 @@ class ErasureWork:
 
     @asynccontextmanager
     async def _batch(self) -> AsyncIterator[tuple[Session, dict[str, int], dict[str, int]]]:
-        """Open the transaction of a batch; it counts what the block adds to the two mappings."""
+        """Open the transaction of a batch; it counts what the block adds to the two mappings.
+
+        After it the work rests for a while: others shall hardly notice an erasure.
+        """
         removed: dict[str, int] = {}
         renamed: dict[str, int] = {}
+        began = monotonic()
         async with self.job.db.transaction() as session:
             yield session, removed, renamed
             if any(removed.values()) or any(renamed.values()):
                 row = await self._row(session, for_update=True)
                 await repository.count_up(session, row, removed, renamed)
                 await self.job.advance(session)
+        await asyncio.sleep((monotonic() - began) * _REST)
 
     async def _remove(
         self, remove: Callable[[Session, Subject, int], Awaitable[_Counts]], subject: Subject
@@ -108,7 +116,7 @@ class ErasureWork:
     async def _remove_traces(self, traces: Traces, engine: EngineName) -> None:
         async with self.job.db.snapshot() as session:
             callers = await traces.callers(session, engine)
-        limit = min(self._limit, MOST_AT_ONCE)
+        limit = self._limit
         request: tuple[str, str] | None = ("", "")
         while request is not None:
             async with self._batch() as (session, removed, _):

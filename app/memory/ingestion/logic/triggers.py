@@ -16,10 +16,14 @@ generation at a fixed interval", "if the stream is inactive for the specified du
 most recent event".
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
+from app.kernel.errors import Reason, Unavailable
 from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
+from app.platform.operations.logic.states import OperationState
 
 _MAX_DOUBLINGS = 20
 
@@ -71,6 +75,17 @@ def ripe_time(
     if rule.fixed_interval is not None:
         moments.append(buffer.oldest + min(_to_next_tick(rule.fixed_interval, buffer), longest))
     return max(now, min(moments))
+
+
+def is_own_failure(state: str, error: Mapping[str, Any] | None) -> bool:
+    """Return True if a stream's operation failed, other than by an outage of the database.
+
+    While the database is away every stream fails, so that says nothing of this one.
+    """
+    if state != OperationState.FAILED or error is None:
+        return False
+    is_away = error["details"][0]["reason"] == Reason.DATABASE_UNAVAILABLE
+    return not (is_away and error["code"] == Unavailable.code)
 
 
 def pause(failures: int, first: timedelta, longest: timedelta) -> timedelta:

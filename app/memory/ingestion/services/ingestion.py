@@ -29,7 +29,7 @@ from app.memory.generation.services.generation import (
     reads_files,
     untouched,
 )
-from app.memory.ingestion.logic.triggers import Buffer, pause, ripe_time, rule_for
+from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
 from app.memory.ingestion.schemas import IngestEventsRequest, merged_options
 from app.memory.ingestion.store import erasure, repository
 from app.memory.ingestion.store.repository import StreamKey
@@ -238,7 +238,7 @@ class IngestionService:
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
         """Pause a stream whose last operation failed; return it."""
-        if ended is None or ended.state != OperationState.FAILED:
+        if ended is None or not is_own_failure(ended.state, ended.error):
             return stream
         first = timedelta(seconds=self.memories.settings.tuning.ingestion_retry_seconds)
         failures = stream.failure_count + 1

@@ -16,7 +16,14 @@ from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.kernel.errors import DeadlineExceeded, Reason, ResourceExhausted, ServiceError, Unavailable
+from app.kernel.errors import (
+    BadGateway,
+    DeadlineExceeded,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unavailable,
+)
 from app.memory.memories.services.uncovered import UncoveredLanguages
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
@@ -92,13 +99,12 @@ class EngineEmbedding:
     async def vectors(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
-        """Return the vector of each fact; an empty result while the model cannot be asked.
+        """Return the vector of each fact; an empty result while the model gives no usable answer.
 
         `seconds` limits the wait; None leaves the limit to the model's own settings.
 
         Raises:
             FailedPrecondition: the model refuses, or its vectors changed their length.
-            BadGateway: the model's response holds no vectors.
         """
         if not facts:
             return {}
@@ -109,7 +115,8 @@ class EngineEmbedding:
         except TimeoutError:
             log.warning("embedding.put_off", model_id=model_id, reason=Reason.MODEL_TIMEOUT)
             return {}
-        except AWAY as error:
+        except (*AWAY, BadGateway) as error:
+            # A response without vectors is an outage, too: the fact does not depend on it.
             log.warning("embedding.put_off", model_id=model_id, reason=error.reason)
             return {}
         return {fact: Vector(row, model_id) for fact, row in zip(facts, vectors, strict=True)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, cast, delete, func, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
+from app.adapters.db.arrays import all_of, any_of
 from app.adapters.db.session import Session
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -46,7 +47,7 @@ async def erase(
     """Remove memories that `only` selects, and every row derived from them."""
     locked = (
         select(MemoryRow.memory_id)
-        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids), only)
         # One order everywhere, so that two callers that lock several rows cannot deadlock.
         .order_by(MemoryRow.memory_id)
         .with_for_update()
@@ -69,7 +70,7 @@ async def _remove(
 ) -> int:
     statement = (
         delete(table)
-        .where(table.engine_id == engine_id, table.memory_id.in_(memory_ids))
+        .where(table.engine_id == engine_id, table.memory_id == any_of(memory_ids))
         .returning(table.memory_id)
         .execution_options(synchronize_session=False)
     )
@@ -80,7 +81,7 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
     # The sweep of expired revisions locks a revision and then its labels; keep that order.
     held = (
         select(RevisionRow.revision_id)
-        .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids))
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id == any_of(memory_ids))
         .order_by(RevisionRow.revision_id)
         .with_for_update()
         .cte("held")
@@ -105,7 +106,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
     """
     mine = select(RevisionRow.operation_id).where(
         RevisionRow.engine_id == engine_id,
-        RevisionRow.memory_id.in_(memory_ids),
+        RevisionRow.memory_id == any_of(memory_ids),
         # Only engines and models quote; other operations, which may be large, are left out.
         RevisionRow.author.is_not(None),
     )
@@ -114,7 +115,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         .where(
             RevisionRow.engine_id == engine_id,
             RevisionRow.operation_id.in_(mine),
-            RevisionRow.memory_id.not_in(memory_ids),
+            RevisionRow.memory_id != all_of(memory_ids),
             func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
         )
         .with_for_update(key_share=True, skip_locked=True)
@@ -135,7 +136,7 @@ async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[
     """
     statement = (
         select(MemoryRow.scope)
-        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids))
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids))
         .distinct()
     )
     scopes = (await session.execute(statement)).scalars().all()

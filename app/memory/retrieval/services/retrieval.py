@@ -141,9 +141,10 @@ class RetrievalService:
                 if is_serving:
                     search = Search(session, query, embedded, index, self._count(params.top_k))
                     hits = await self._search(search, config_of(row), params.search_query)
-                    self.known.note(row)
                     response = _response(name_of(row), request, hits or (), config_of(row))
-                    return Retrieved(response, is_without_vectors=embedded.vector is None)
+            if is_serving:
+                self.known.note(row)
+                return Retrieved(response, is_without_vectors=embedded.vector is None)
             embedded = await self.embedding.query(name.engine, params.search_query)
 
     async def _fast_similar(
@@ -197,7 +198,7 @@ class RetrievalService:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
                 newest = row, await repository.find_newest(session, query, page)
-                self.known.note(row)
+            self.known.note(row)
         engine, rows = newest
         shown, more = page.cut(rows)
         response = _response(name_of(engine), request, [SearchHit(row) for row in shown])

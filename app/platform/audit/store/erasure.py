@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, or_, select, text, tuple_, update
+from sqlalchemy import or_, select, text, tuple_, update
 
+from app.adapters.db.arrays import rows_of
 from app.adapters.db.session import Session
 from app.kernel.errors import Reason
 from app.platform.audit.store.repository import KEY, NO_ENGINE
@@ -18,15 +19,8 @@ from app.platform.audit.store.tables import AuditEventRow
 _ERASING = text("set local memory_bank.erasing = 'on'")
 _NAMES = ("caller", "resource", "operation", "address", "request_id")
 _TABLE: Any = AuditEventRow.__table__
-_RENAME = (
-    update(_TABLE)
-    .where(
-        _TABLE.c.engine_id == bindparam("of_engine"),
-        _TABLE.c.create_time == bindparam("at"),
-        _TABLE.c.event_id == bindparam("event"),
-    )
-    .values({name: bindparam(f"new_{name}") for name in _NAMES})
-)
+_KEY = ("create_time", "event_id")
+"""The key of an event within its engine."""
 
 
 async def list_next(
@@ -55,21 +49,21 @@ async def list_refused(
     return (await session.execute(statement)).scalars().all()
 
 
-async def rename(session: Session, changed: Sequence[tuple[AuditEventRow, dict[str, Any]]]) -> None:
-    """Replace names in events; a name that is not given stays."""
+async def rename(
+    session: Session, engine_id: int, changed: Sequence[tuple[AuditEventRow, dict[str, Any]]]
+) -> None:
+    """Replace names in events of an engine; a name that is not given stays."""
     if not changed:
         return
     await session.execute(_ERASING)
-    values = [
-        {
-            "of_engine": row.engine_id,
-            "at": row.create_time,
-            "event": row.event_id,
-            **{f"new_{name}": new.get(name, getattr(row, name)) for name in _NAMES},
-        }
-        for row, new in changed
-    ]
-    await session.execute(_RENAME, values)
+    columns = {name: _TABLE.c[name] for name in (*_KEY, *_NAMES)}
+    rows = [[names.get(name, getattr(row, name)) for name in columns] for row, names in changed]
+    new = rows_of("new", columns, rows)
+    await session.execute(
+        update(_TABLE)
+        .where(_TABLE.c.engine_id == engine_id, *(_TABLE.c[name] == new.c[name] for name in _KEY))
+        .values({name: new.c[name] for name in _NAMES})
+    )
 
 
 async def rename_callers(

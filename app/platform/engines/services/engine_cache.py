@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cachetools import LRUCache
+from sqlalchemy import inspect
 
 from app.adapters.resources import Resources
 from app.kernel.names import WILDCARD, EngineName
@@ -72,7 +73,14 @@ class EngineCache:
         self._known.pop(engine_id, None)
 
     def note(self, row: EngineRow) -> None:
-        """Cache an engine that was just read."""
+        """Cache an engine that was just read, by a transaction that has ended.
+
+        One that fails at its end takes the values of its rows away.
+        """
+        if inspect(row).session is not None:
+            raise RuntimeError(
+                "An engine is cached before the end of the transaction that read it."
+            )
         before = self._known.pop(row.engine_id, None)
         # Measured once per version: many requests note the same engine.
         is_same = before is not None and before.row.version == row.version

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, array
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.adapters.db.arrays import rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import RowsOf, Subject
@@ -175,6 +176,7 @@ async def rename_callers(
 
 
 _REQUEST = (RequestIdRow.caller, RequestIdRow.request_id)
+_TABLE: Any = RequestIdRow.__table__
 
 
 async def list_requests(
@@ -194,9 +196,17 @@ async def remove_requests(
     session: Session, engine_id: int, keys: Collection[tuple[str, str]]
 ) -> int:
     """Remove records of requests; return the count."""
+    if not keys:
+        return 0
+    columns = {column.name: column for column in (_TABLE.c.caller, _TABLE.c.request_id)}
+    ended = rows_of("ended", columns, list(keys))
     removed = await session.execute(
         delete(RequestIdRow)
-        .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST).in_(keys))
+        .where(
+            RequestIdRow.engine_id == engine_id,
+            RequestIdRow.caller == ended.c.caller,
+            RequestIdRow.request_id == ended.c.request_id,
+        )
         .returning(RequestIdRow.request_id)
         .execution_options(synchronize_session=False)
     )
