@@ -1,5 +1,7 @@
 """Values read from an engine's row."""
 
+from sqlalchemy import inspect
+
 from app.kernel.names import EngineName
 from app.platform.engines.logic.config import STORED, MemoryBankConfig
 from app.platform.engines.store.tables import EngineRow
@@ -13,3 +15,8 @@ def name_of(row: EngineRow) -> EngineName:
 def config_of(row: EngineRow) -> MemoryBankConfig:
     """Return the bank's configuration; defaults if the engine has none."""
     return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)
+
+
+def is_detached(row: EngineRow) -> bool:
+    """Return True if no transaction holds the row, so that none can take its values away."""
+    return inspect(row).session is None
