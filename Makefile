@@ -40,7 +40,7 @@ endif
 
 .PHONY: test-nightly
 test-nightly: setup ## Run random tests with ten times as many cases, all attackers, an hour's soak
-	$(BIN)/pytest $(random_tests) tests/access tests/faults/test_crash.py --hypothesis-profile=nightly $(ARGS)
+	$(BIN)/pytest $(random_tests) tests/access tests/faults/test_crash.py tests/faults/test_erasure_killed.py --hypothesis-profile=nightly $(ARGS)
 	@$(MAKE) soak SOAK_SECONDS=3600
 
 .PHONY: soak

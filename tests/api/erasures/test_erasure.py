@@ -155,3 +155,20 @@ async def test_an_erased_operation_and_memory_cannot_be_taken_back(
     assert refusal(await client.post(f"{memory}:undelete", json={}))[0] == 404
     assert refusal(await client.post(f"{path_of(made['name'])}:undo", json={}))[0] == 404
     assert ok(await client.post("/memories:batchCreate", json={"requests": alone}))["done"]
+
+
+async def test_what_was_deleted_before_loses_its_name_in_the_audit_log(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    """The operations of the scope tell whose it was."""
+    gone = await create_memory(client, "I am gone.", SCOPE)
+    ok(await client.patch(path_of(gone["name"]), json={"fact": "I am going."}))
+    ok(await client.delete(path_of(gone["name"]), params={"permanent": True}))
+    other = await create_memory(client, "I stay.", {"user_id": "other-8"})
+    counted = await _dry_run(client)
+    certificate = await erase(client, runner, SCOPE)
+    assert certificate["pseudonymised"]["audit_events"] == 3
+    assert counted["pseudonymised"]["audit_events"] == 3
+    page = ok(await client.get("/auditEvents", params={"pageSize": 1000}))
+    assert gone["name"] not in str(page)
+    assert other["name"] in str(page)

@@ -130,6 +130,9 @@ class Traces:
         self, row: AuditEventRow, erased: Erased, callers: Collection[str]
     ) -> dict[str, Any]:
         new: dict[str, Any] = {}
+        if row.operation is not None and erased.renamed(row.operation) != row.operation:
+            # Whatever an operation of the scope names belongs to it, though it be gone since long.
+            erased = Erased(mentioned(_names_in(row)), self.subject.scope, self.alias)
         for name in ("resource", "operation"):
             before = getattr(row, name)
             if before is not None and (after := erased.renamed(before)) != before:

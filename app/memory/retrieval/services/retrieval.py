@@ -135,14 +135,14 @@ class RetrievalService:
                 return retrieved
         while True:
             index = await self.indexes.find(query, embedded.model_id)
+            response = None
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
-                is_serving = self.embedding.serving(row) == embedded.model_id
-                if is_serving:
+                if self.embedding.serving(row) == embedded.model_id:
                     search = Search(session, query, embedded, index, self._count(params.top_k))
                     hits = await self._search(search, config_of(row), params.search_query)
                     response = _response(name_of(row), request, hits or (), config_of(row))
-            if is_serving:
+            if response is not None:
                 self.known.note(row)
                 return Retrieved(response, is_without_vectors=embedded.vector is None)
             embedded = await self.embedding.query(name.engine, params.search_query)

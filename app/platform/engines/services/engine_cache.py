@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cachetools import LRUCache
-from sqlalchemy import inspect
 
 from app.adapters.resources import Resources
 from app.kernel.names import WILDCARD, EngineName
+from app.platform.engines.store.rows import is_detached
 from app.platform.engines.store.tables import EngineRow
 
 MAX_KNOWN = 10_000
@@ -77,7 +77,7 @@ class EngineCache:
 
         One that fails at its end takes the values of its rows away.
         """
-        if inspect(row).session is not None:
+        if not is_detached(row):
             raise RuntimeError(
                 "An engine is cached before the end of the transaction that read it."
             )

@@ -1,5 +1,7 @@
 """Values read from an engine's row."""
 
+from sqlalchemy import inspect
+
 from app.kernel.names import EngineName
 from app.kernel.wire.privacy_config import PrivacyConfig
 from app.platform.engines.logic.config import STORED, MemoryBankConfig
@@ -16,7 +18,13 @@ def config_of(row: EngineRow) -> MemoryBankConfig:
     return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)
 
 
+<<<<<<< HEAD
 def privacy_of(row: EngineRow) -> PrivacyConfig | None:
     """Return the engine's own rules about sensitive values, without reading the rest."""
     stored = (row.bank_config or {}).get("privacyConfig")
     return None if stored is None else PrivacyConfig.model_validate(stored, context=STORED)
+=======
+def is_detached(row: EngineRow) -> bool:
+    """Return True if no transaction holds the row, so that none can take its values away."""
+    return inspect(row).session is None
+>>>>>>> p4
