@@ -82,6 +82,9 @@ def compile_used(site: Path) -> None:
         importlib.import_module(module.name)
     for late in LATE:
         importlib.import_module(late)
+    # What only a command imports.
+    command = [str(Path(sys.executable).with_name("memory-bank")), "openapi"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)  # noqa: S603 - of the service
     for name in _OWN:
         compileall.compile_dir(site / name, quiet=1)
 
