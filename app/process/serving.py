@@ -26,6 +26,7 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
+from app.process.build_info import show_build
 from app.process.main import create_app, create_metrics_app
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
@@ -221,6 +222,7 @@ async def serve(settings: Settings) -> None:
         open_process(settings) as process,
         serving(settings, process.resources) as listening,
     ):
+        await asyncio.to_thread(show_build, "api")
         stopping.is_up = True
         _announce(settings, listening.port, process)
         await _until_asked(stopping, listening.task)
@@ -253,6 +255,7 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
         url = await _checked(settings)
         async with watched(), open_resources(settings, url, clock) as resources, working(resources):
             await _warm(resources)
+            await asyncio.to_thread(show_build, "worker")
             stopping.is_up = True
             await stopping.wait()
 

@@ -27,7 +27,9 @@ from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, name_of
+from app.platform.operations.store.waking import wake_if_due
 
 PREVIEW = "generation.preview"
 """The kind of operation whose response holds texts stored nowhere else."""
@@ -44,8 +46,6 @@ KEY = (OperationRow.operation_id,)
 """The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
 FILTER_FIELDS: Fields = {"state": EnumField(OperationRow.state, tuple(OperationState))}
 """Fields that a filter of operations accepts."""
-CHANNEL = "memory_bank_operations"
-"""The channel that announces a new operation."""
 
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
@@ -130,17 +130,6 @@ async def insert(session: Session, new: NewOperation) -> OperationRow:
     row = await _insert(session, new, OperationState.PENDING)
     await wake_if_due(session, row, new.now)
     return row
-
-
-async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
-    """Wake the workers at commit if this operation is due."""
-    if row.due_time <= now:
-        await wake(session)
-
-
-async def wake(session: Session) -> None:
-    """Wake the workers at commit."""
-    await session.execute(select(func.pg_notify(CHANNEL, "")))
 
 
 async def insert_done(
@@ -383,11 +372,14 @@ async def _end(
             OperationRow.memory_id,
             OperationRow.kind,
             OperationRow.caller,
+            OperationRow.due_time,
+            OperationRow.attempts,
         )
         .execution_options(synchronize_session=False)
     )
     ended = (await session.execute(statement)).all()
     now = values["update_time"]
+    counting.count_ended(session, ended, values["state"], now, error)
     await audit.insert_events(session, [_end_event(row, now, error) for row in ended])
     return bool(ended)
 
