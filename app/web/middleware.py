@@ -118,7 +118,8 @@ def _series(method: str, route: str, status: int) -> Histogram:
 def _record(scope: Scope, status: int, seconds: float) -> None:
     """Log and measure a request by its route, never by its path or its query.
 
-    Paths contain ids, and a query may contain a key.
+    Paths contain ids, and a query may contain a key. Of ids, the log has only that of the
+    engine, if it is within the caller's reach, and that of the operation.
     """
     route = getattr(scope.get("route"), "path", "none")
     # Callers may invent methods; each would be a series of its own.
@@ -131,4 +132,5 @@ def _record(scope: Scope, status: int, seconds: float) -> None:
         status=status,
         milliseconds=round(seconds * 1000, 1),
         address=address_of(scope),
+        **scope.get("state", {}).get("logged", {}),
     )

@@ -210,7 +210,12 @@ class Runner:
     async def _work(self, claim: Claim) -> None:
         """Run one operation to its end; raise nothing but cancellation."""
         name = f"{claim.engine_name}/operations/{claim.owned.operation_id}"
-        with structlog.contextvars.bound_contextvars(operation=name, kind=claim.kind):
+        with structlog.contextvars.bound_contextvars(
+            operation=name,
+            kind=claim.kind,
+            engine=claim.owned.engine_id,
+            request_id=claim.request_id,
+        ):
             job = Job(claim, self._db, self._clock, self._keep)
             work = asyncio.create_task(self._run_job(job))
             keeper = asyncio.create_task(self._keep_lease(claim, work))
@@ -272,7 +277,6 @@ class Runner:
         may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
         is_last = claim.attempts >= self._settings.tuning.worker_max_attempts
         said = log.bind(
-            engine=claim.owned.engine_id,
             reason=failure.reason,
             attempts=claim.attempts,
             http_status=failure.metadata.get("httpStatus"),

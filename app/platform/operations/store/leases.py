@@ -61,6 +61,8 @@ class Claim:
     """The scopes concerned; None: possibly any."""
     caller: str | None
     """The id of the key that asked for it; None: the service itself."""
+    request_id: str | None
+    """The id of the request that asked for it."""
 
 
 def _claim_statement() -> ReturningUpdate[OperationRow, str]:
@@ -181,6 +183,7 @@ def _claim_of(row: OperationRow) -> Claim:
         is_cancelled=row.cancel_requested,
         scopes=row.scopes,
         caller=row.caller,
+        request_id=row.request_id,
     )
 
 

@@ -19,6 +19,7 @@ from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
+from app.adapters.logs import request_id
 from app.kernel.audit import Audited
 from app.kernel.auth import Scopes
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
@@ -159,6 +160,8 @@ async def _insert(
     check_scopes(session, new.scopes)
     columns = new.columns(state, response)
     columns["caller"] = new.caller or caller_of(session)
+    # Nobody runs what is done.
+    columns["request_id"] = None if state.is_final else request_id()
     statement = upsert(OperationRow).values(columns).returning(OperationRow)
     row = (await session.execute(statement)).scalar_one()
     leave_word(session, operation=row.name)
