@@ -18,6 +18,7 @@ from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.resources import Resources, open_resources
+from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
@@ -219,6 +220,7 @@ async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
         _until_signalled(settings) as stopping,
+        traced(),
         open_process(settings) as process,
         serving(settings, process.resources) as listening,
     ):
@@ -253,7 +255,12 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
-        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
+        async with (
+            traced(),
+            watched(),
+            open_resources(settings, url, clock) as resources,
+            working(resources),
+        ):
             await _warm(resources)
             await asyncio.to_thread(show_build, "worker")
             stopping.is_up = True

@@ -10,6 +10,7 @@ from prometheus_client import Histogram
 from pydantic import BaseModel
 from typing_extensions import override
 
+from app.adapters import tracing
 from app.adapters.llm.asking import answered
 from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
@@ -135,7 +136,8 @@ class RemoteTextModel(TextModel):
         began, answer = loop.time(), None
         failure: Mapping[str, int | str | None] = {}
         try:
-            answer = await self._channel.send(question, mode)
+            with tracing.span("model", model=self.model_id):
+                answer = await self._channel.send(question, mode)
         except RequestFailed as failed:
             failure = failed.log_fields
             raise

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import structlog
 from prometheus_client import Counter, Histogram
 
+from app.adapters import tracing
 from app.adapters.db.session import Database
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.managed import ManagedEmbedder
@@ -183,7 +184,10 @@ class EngineEmbedding:
         return embedder
 
     async def _embedded(self, embedder: ManagedEmbedder, texts: Sequence[str]) -> Vectors:
-        with _SECONDS.labels(embedder.model_id).time():
+        with (
+            _SECONDS.labels(embedder.model_id).time(),
+            tracing.span("embed", model=embedder.model_id, texts=len(texts)),
+        ):
             vectors = await embedder.embed(texts)
         await self.check_length(embedder.model_id, embedder.dimensions)
         return vectors

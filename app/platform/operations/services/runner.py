@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from app.adapters import tracing
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import (
@@ -246,7 +247,8 @@ class Runner:
                 f"The work did not end in {self._settings.tuning.worker_max_attempts} attempts.",
                 Reason.ATTEMPTS_EXHAUSTED,
             )
-        await self._jobs[claim.kind](job)
+        with tracing.operation_span(claim.kind, claim.traceparent, attempts=claim.attempts):
+            await self._jobs[claim.kind](job)
 
     async def _keep_lease(self, claim: Claim, work: asyncio.Task[None]) -> None:
         """Renew the lease at a third of its length; stop the work when it is lost or cancelled."""

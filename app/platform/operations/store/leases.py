@@ -63,6 +63,8 @@ class Claim:
     """The id of the key that asked for it; None: the service itself."""
     request_id: str | None
     """The id of the request that asked for it."""
+    traceparent: str | None
+    """The span of that request."""
 
 
 def _claim_statement() -> ReturningUpdate[OperationRow, str]:
@@ -184,6 +186,7 @@ def _claim_of(row: OperationRow) -> Claim:
         scopes=row.scopes,
         caller=row.caller,
         request_id=row.request_id,
+        traceparent=row.traceparent,
     )
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, upd
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.filter_fields import EnumField
 from app.adapters.db.filters import Fields
@@ -160,8 +161,8 @@ async def _insert(
     check_scopes(session, new.scopes)
     columns = new.columns(state, response)
     columns["caller"] = new.caller or caller_of(session)
-    # Nobody runs what is done.
-    columns["request_id"] = None if state.is_final else request_id()
+    if not state.is_final:
+        columns |= {"request_id": request_id(), "traceparent": tracing.traceparent()}
     statement = upsert(OperationRow).values(columns).returning(OperationRow)
     row = (await session.execute(statement)).scalar_one()
     leave_word(session, operation=row.name)

@@ -90,6 +90,8 @@ class OperationRow(Base):
     caller: Mapped[str | None] = mapped_column(Text)
     # The id of the request that asked for it, for the log of the worker.
     request_id: Mapped[str | None] = mapped_column(Text)
+    # The span of that request, to which the worker links its own.
+    traceparent: Mapped[str | None] = mapped_column(Text)
 
     @property
     def name(self) -> str:
