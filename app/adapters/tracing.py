@@ -6,8 +6,9 @@ OpenTelemetry is imported here.
 """
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import structlog
@@ -26,6 +27,8 @@ _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SERVICE_NAME = "OTEL_SERVICE_NAME"
 _NAME = "open-memory-bank"
 _PARENT = "traceparent"
+_FLUSH_SECONDS = 3.0
+"""Longest wait for the last spans at the end; shorter than the watchdog's patience."""
 
 Attributes = Mapping[str, str | int]
 
@@ -48,8 +51,23 @@ async def traced() -> AsyncIterator[None]:
         yield
     finally:
         _Tracing.tracer = None
-        # The last spans are sent before the process ends.
-        await asyncio.to_thread(provider.shutdown)
+        await _shut_down(provider)
+
+
+async def _shut_down(provider: "TracerProvider") -> None:
+    """Send the last spans, but let no collector hold up the end of the process."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def shut_down() -> None:
+        provider.shutdown()
+        with suppress(RuntimeError):  # the loop has been closed since
+            loop.call_soon_threadsafe(done.set)
+
+    # Not a thread of the loop's pool: the process would wait for it.
+    threading.Thread(target=shut_down, daemon=True).start()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await done.wait()
 
 
 def _open() -> "TracerProvider | None":
@@ -64,7 +82,7 @@ def _open() -> "TracerProvider | None":
         log.warning("tracing.not_installed", variable=_ENDPOINT, extra="otel")
         return None
     named = {} if environment().get(_SERVICE_NAME) else {"service.name": _NAME}
-    provider = TracerProvider(resource=Resource.create(named))
+    provider = TracerProvider(resource=Resource.create(named), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider
 

@@ -38,7 +38,9 @@ class AuditEvent(WireModel):
     replayed: bool | None = Field(
         None, description="True: a repeated request, which got the answer of its first time."
     )
-    surface: str | None = Field(None, description="What the caller used; absent: the API itself.")
+    surface: str | None = Field(
+        None, description="Interface through which the request came; absent: the API itself."
+    )
 
     @classmethod
     def from_row(cls, row: AuditEventRow) -> "AuditEvent":

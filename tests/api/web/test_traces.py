@@ -15,6 +15,7 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from prometheus_client import REGISTRY
 from typing_extensions import override
 
 from app.adapters.llm.factory import open_models
@@ -29,6 +30,7 @@ from tests.support.operations import path_of
 from tests.support.scripted import facts
 
 CANARY = "canaryfinch"
+_MODEL = "openai:any"
 _SCOPE = {"user_id": CANARY}
 _TRACE, _SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 _PARENT = {"traceparent": f"00-{_TRACE}-{_SPAN}-01"}
@@ -78,7 +80,7 @@ def server() -> Iterator[ModelServer]:
 async def resources(resources: Resources, server: ModelServer) -> AsyncIterator[Resources]:
     """The resources of a bank that a model over the network writes for."""
     settings = Settings(
-        data_dir=resources.settings.data_dir, model="openai:any", model_base_url=server.url
+        data_dir=resources.settings.data_dir, model=_MODEL, model_base_url=server.url
     )
     models = open_models(settings)
     yield replace(resources, models=models)
@@ -110,6 +112,9 @@ async def _work(client: httpx.AsyncClient, runner: Runner, server: ModelServer) 
     ok(await client.post("/memories:generate", json=refused))
     await runner.run_pending()
     assert CANARY in str(server.seen)
+    timed = REGISTRY.get_sample_value("memory_bank_model_call_seconds_count", {"model": _MODEL})
+    assert timed is not None
+    assert timed >= len(server.seen)
 
 
 async def test_an_operation_s_trace_is_linked_to_its_request_and_tells_nothing_said(

@@ -33,4 +33,4 @@ class AuditEventRow(Base):
     replayed: Mapped[bool] = mapped_column(Boolean, server_default=false())
     """True for a repeated request, which got the answer of its first time."""
     surface: Mapped[str | None] = mapped_column(Text)
-    """What the caller used; null: the API itself."""
+    """The interface through which the request came; null: the API itself."""
