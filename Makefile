@@ -107,7 +107,7 @@ docs: setup ## Write the reference pages from the code and build the documentati
 .PHONY: lock
 lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=--upgrade)
 	@# The tests' packages first: some of them do not take the newest of what the service uses.
-	$(compile) --group dev --extra tokens --output-file requirements-dev.lock
+	$(compile) --group dev --extra otel --extra tokens --output-file requirements-dev.lock
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 

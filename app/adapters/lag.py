@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Self
 
 import structlog
-from prometheus_client import Histogram
+from prometheus_client import Counter, Histogram
 
 log = structlog.get_logger()
 
@@ -36,6 +36,11 @@ STALL = Histogram(
     buckets=_BUCKETS,
 )
 
+_STALLS = Counter(
+    "memory_bank_loop_stalls_total",
+    "Times that the event loop stood still for a second or more.",
+)
+
 
 @dataclass
 class LagWatch:
@@ -54,6 +59,8 @@ class LagWatch:
         gained, self.waited = waited - self.waited, waited
         if now - self.due >= _LOGGED_SECONDS:
             log.warning("event_loop.late", seconds=round(now - self.due, 3))
+        if now - self.due - gained >= _LOGGED_SECONDS:
+            _STALLS.inc()
         for late in self._moments(now):
             LAG.observe(late)
             STALL.observe(max(0.0, late - gained))

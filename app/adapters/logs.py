@@ -62,6 +62,12 @@ def _write_json(line: Mapping[str, object], **_: object) -> str:
     return _ENCODER.encode(line)
 
 
+def request_id() -> str | None:
+    """Return the id of the request that this task serves, or whose operation it runs."""
+    found: str | None = structlog.contextvars.get_contextvars().get("request_id")
+    return found
+
+
 def configure_logs(settings: Settings) -> None:
     """Send the lines of this service and the warnings of its libraries to standard error."""
     level = logging.getLevelNamesMapping()[settings.log_level]

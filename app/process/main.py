@@ -11,6 +11,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
 from app.adapters.db.readiness import ping
+from app.adapters.db.size import DatabaseSize
 from app.adapters.resources import Resources
 from app.platform.access.services.access import AccessService
 from app.platform.access.services.remembered import MetricsReaders
@@ -29,7 +30,7 @@ from app.web.document import tidied
 from app.web.encodings import PlainBody
 from app.web.hosts import Hosts
 from app.web.incoming import BodyPace
-from app.web.metrics import DATABASE, GaugeRefresh
+from app.web.metrics import DATABASE, GaugeRefresh, Refresher
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
@@ -151,7 +152,13 @@ def _gauges(resources: Resources) -> GaugeRefresh:
         for feature in FEATURES
         for source, refresh in feature.gauges.items()
     }
-    return GaugeRefresh(resources.clock, {DATABASE: partial(ping, resources.db), **refreshers})
+    of_database: dict[str, Refresher] = {
+        # The first: the readings of the others take connections themselves.
+        "pool": resources.db.show_pool,
+        DATABASE: partial(ping, resources.db),
+        "size": DatabaseSize(resources.db, resources.clock).refresh,
+    }
+    return GaugeRefresh(resources.clock, {**of_database, **refreshers})
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.resources import Resources, open_resources
+from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
@@ -26,6 +27,7 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
+from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
 from app.process.watchdog import SIGNALS, Watchdog
@@ -217,7 +219,12 @@ def _socket(host: str, port: int, names: str) -> socket:
 
 async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
-    async with _until_signalled(settings) as stopping, open_process(settings) as process:
+    async with (
+        _until_signalled(settings) as stopping,
+        traced(),
+        open_process(settings) as process,
+    ):
+        await asyncio.to_thread(show_build, "api")
         key = await asyncio.to_thread(handed_over, process.first_key, settings.data_dir)
         async with serving(settings, process.resources) as listening:
             stopping.is_up = True
@@ -250,8 +257,14 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
-        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
+        async with (
+            traced(),
+            watched(),
+            open_resources(settings, url, clock) as resources,
+            working(resources),
+        ):
             await _warm(resources)
+            await asyncio.to_thread(show_build, "worker")
             stopping.is_up = True
             await stopping.wait()
 

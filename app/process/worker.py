@@ -12,7 +12,7 @@ from app.adapters.db.listen import listen
 from app.adapters.resources import Resources
 from app.kernel.failures import describe
 from app.platform.operations.services.runner import Runner
-from app.platform.operations.store import repository as operations
+from app.platform.operations.store.waking import CHANNEL
 from app.process.features import FEATURES, jobs, register
 
 log = structlog.get_logger()
@@ -67,7 +67,7 @@ def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.T
         return []
     else:
         url = resources.database_url
-    return [asyncio.create_task(listen(url, operations.CHANNEL, wake))]
+    return [asyncio.create_task(listen(url, CHANNEL, wake))]
 
 
 def _scheduler(resources: Resources) -> AsyncIOScheduler:

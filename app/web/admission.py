@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
+from app.adapters.logs import request_id
 from app.kernel.audit import Audited, Auditor
 from app.kernel.auth import Caller, EngineDirectory
 from app.kernel.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
@@ -54,6 +54,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         engine = await _check_access(gate, caller, demand, request.path_params)
         engine_id = None if engine is None else engine.engine
         request.state.demand = demand
+        request.state.logged = _logged(request.path_params, engine)
         if demand.is_change:
             request.state.audited = _audited(request, method, engine)
         await gate.limits.charge(caller, engine_id, demand.cost)
@@ -158,8 +159,19 @@ def _audited(request: Request, method: str, engine: EngineName | None) -> Audite
         resource=resource_named_by(named),
         engine_id=None if engine is None else engine.engine,
         address=address_of(request.scope),
-        request_id=structlog.contextvars.get_contextvars().get("request_id"),
+        request_id=request_id(),
     )
+
+
+def _logged(path: Mapping[str, Any], engine: EngineName | None) -> dict[str, Any]:
+    """Return the names that the access log has of a request: none of an unknown engine."""
+    if engine is None:
+        return {}
+    names: dict[str, Any] = {"engine": engine.engine, "project": engine.project}
+    if "operation" in path:
+        place = {"project": engine.project, "location": engine.location}
+        names["operation"] = resource_named_by({**path, **place})
+    return names
 
 
 def _as_service_error(error: Exception) -> ServiceError:

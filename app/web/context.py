@@ -54,14 +54,27 @@ async def _context(request: Request) -> RequestContext:
     if request.state.demand.is_change:
         auditor: Auditor = request.app.state.gate.auditor
         before_commit = partial(_ended, request, auditor)
-        audit = partial(auditor.columns, request.state.audited)
+        audit = partial(_audit_row, request, auditor)
     db = resources.db.for_caller(caller, before_commit, audit)
     return RequestContext(replace(resources, db=db), caller)
+
+
+def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> dict[str, Any]:
+    """Return the audit row of a hot change."""
+    _log_operation(request, told)
+    return auditor.columns(request.state.audited, told)
+
+
+def _log_operation(request: Request, told: Mapping[str, str]) -> None:
+    """Have the access log name the operation that the request has made or found."""
+    if "operation" in told:
+        request.state.logged["operation"] = told["operation"]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
     """Audit a change, and mark the answer if an earlier request made it."""
     request.state.is_replayed = "replayed" in noted(session)
+    _log_operation(request, noted(session))
     await auditor.record(session, audited=request.state.audited)
 
 

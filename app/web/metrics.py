@@ -70,7 +70,7 @@ class GaugeRefresh:
         now = self._clock.now()
         if self._last is None or abs(now - self._last) >= _INTERVAL:
             self._last = now
-            for source in self._refreshers.keys() - self._running.keys():
+            for source in [name for name in self._refreshers if name not in self._running]:
                 self._running[source] = asyncio.create_task(self._read(source))
         if self._running:
             # Not cancelled if it takes long, as that would also cost the connection.

@@ -12,6 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
+from app.adapters import tracing
 from app.kernel.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
 from app.kernel.failures import describe
 from app.web.address import address_of
@@ -23,6 +24,8 @@ log = structlog.get_logger()
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_TRACEPARENT = re.compile(rb"[0-9a-f-]{55}")
+"""Source: W3C Trace Context, version 00."""
 _RETRY_SECONDS = 1
 
 
@@ -52,16 +55,17 @@ class RequestLog:
 
         # The caller is unknown yet; bound here, it is also reset at the end.
         bound = bind_contextvars(request_id=request_id, caller=None)
-        try:
-            await self._app(scope, receive, send_with_id)
-        except asyncio.CancelledError:
-            # The server cancels requests that outlast its grace period.
-            if has_begun:
-                raise
-            await render(_stopping())(scope, receive, send_with_id)
-        finally:
-            _record(scope, status, perf_counter() - started)
-            reset_contextvars(**bound)
+        with tracing.request_span(_traceparent(scope)):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except asyncio.CancelledError:
+                # The server cancels requests that outlast its grace period.
+                if has_begun:
+                    raise
+                await render(_stopping())(scope, receive, send_with_id)
+            finally:
+                _record(scope, status, perf_counter() - started)
+                reset_contextvars(**bound)
 
 
 class Faults:
@@ -102,6 +106,12 @@ def _request_id(scope: Scope) -> str:
     return given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
+def _traceparent(scope: Scope) -> str | None:
+    """Return the name of the sender's span, if it has a form that is read."""
+    given = header(scope, b"traceparent") or b""
+    return given.decode() if _TRACEPARENT.fullmatch(given) else None
+
+
 def _refuse_nul(scope: Scope) -> None:
     """Refuse the one character that Postgres cannot store in text."""
     if "\x00" in scope["path"]:
@@ -118,12 +128,14 @@ def _series(method: str, route: str, status: int) -> Histogram:
 def _record(scope: Scope, status: int, seconds: float) -> None:
     """Log and measure a request by its route, never by its path or its query.
 
-    Paths contain ids, and a query may contain a key.
+    Paths contain ids, and a query may contain a key. Of ids, the log has only that of the
+    engine, if it is within the caller's reach, and that of the operation.
     """
     route = getattr(scope.get("route"), "path", "none")
     # Callers may invent methods; each would be a series of its own.
     method = scope["method"] if scope["method"] in _METHODS else "other"
     _series(method, route, status).observe(seconds)
+    tracing.name_request(method, route, status)
     log.info(
         "request",
         method=method,
@@ -131,4 +143,5 @@ def _record(scope: Scope, status: int, seconds: float) -> None:
         status=status,
         milliseconds=round(seconds * 1000, 1),
         address=address_of(scope),
+        **scope.get("state", {}).get("logged", {}),
     )

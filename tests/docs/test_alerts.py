@@ -62,7 +62,10 @@ def test_alerts_and_dashboard_name_the_metrics_that_are_served() -> None:
     assert answer.status_code == 200
     served = _series(answer.text)
     named = set().union(*map(_named, _expressions()))
-    assert len(named) > 20
+    assert len(named) > 40
+    release = re.search(r"^memory_bank_build_info\{(.*)\} 1.0$", answer.text, re.MULTILINE)
+    assert release is not None
+    assert 'kind="api"' in release[1]
     assert named - served.keys() == set()
     ours = {metric for metric in served.values() if metric.startswith("memory_bank_")}
     assert ours - {served[name] for name in named} == _UNUSED

@@ -62,4 +62,7 @@ def test_locks_meet_what_the_project_asks_for() -> None:
     groups = project["dependency-groups"]
     runtime = project["project"]["dependencies"] + _group(groups, "build")
     assert _unmet(runtime, _RUNTIME) == []
-    assert _unmet(runtime + _group(groups, "dev"), _DEVELOPMENT) == []
+    extras = [
+        one for asked in project["project"]["optional-dependencies"].values() for one in asked
+    ]
+    assert _unmet(runtime + extras + _group(groups, "dev"), _DEVELOPMENT) == []

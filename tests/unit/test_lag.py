@@ -4,7 +4,7 @@ import asyncio
 import re
 
 import pytest
-from prometheus_client import generate_latest
+from prometheus_client import REGISTRY, generate_latest
 from structlog.testing import capture_logs
 
 from app.adapters.lag import LagWatch, watched
@@ -18,6 +18,10 @@ def _told(series: str) -> dict[str, float]:
     text = generate_latest().decode()
     found = re.findall(rf'^{series}_bucket{{le="([^"]+)"}} (\S+)$', text, re.MULTILINE)
     return {bound: float(count) for bound, count in found}
+
+
+def _stalls() -> float:
+    return REGISTRY.get_sample_value("memory_bank_loop_stalls_total") or 0.0
 
 
 def _added(series: str, before: dict[str, float]) -> dict[str, float]:
@@ -54,11 +58,12 @@ def test_what_others_had_of_the_processor_is_no_stall() -> None:
 
 
 def test_a_machine_that_slept_is_told_of_for_a_while_only() -> None:
-    before = _told(_LAG)
+    before, stalls = _told(_LAG), _stalls()
     watch = LagWatch(due=10.0, waited=0.0)
     with capture_logs() as logs:
         assert watch.look(40_000.0, waited=0.0) == pytest.approx(40_000.05)
     assert _added(_LAG, before)["+Inf"] == 200
+    assert _stalls() - stalls == 1
     assert [(one["event"], one["seconds"]) for one in logs] == [("event_loop.late", 39_990.0)]
 
 

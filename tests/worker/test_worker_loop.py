@@ -12,7 +12,8 @@ from app.adapters.db.listen import listen
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import leases, repository
+from app.platform.operations.store import leases
+from app.platform.operations.store.waking import CHANNEL
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
@@ -64,7 +65,7 @@ async def until_listening(database: Database, holds: Callable[[list[int]], bool]
 
 @asynccontextmanager
 async def listening(url: str, runner: Runner) -> AsyncIterator[None]:
-    task = asyncio.create_task(listen(url, repository.CHANNEL, runner.wake))
+    task = asyncio.create_task(listen(url, CHANNEL, runner.wake))
     try:
         yield
     finally:

@@ -30,6 +30,8 @@ class DirectConnections:
         self._engine = engine
         self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
         """Idle connections with the time of their last use."""
+        self.waiting = 0
+        """Statements that wait for a connection."""
         self._is_closed = False
         self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
 
@@ -71,12 +73,15 @@ class DirectConnections:
             return
         pool = self._engine.pool
         seconds = pool.timeout() if isinstance(pool, QueuePool) else None
+        self.waiting += 1
         try:
             # Only the slot is awaited here: no statement can be cancelled.
             async with asyncio.timeout(seconds):
                 await self._places.acquire()
         except TimeoutError as error:
             raise PoolTimeoutError("All direct connections are in use.") from error
+        finally:
+            self.waiting -= 1
 
     async def _take(self) -> psycopg.AsyncConnection[Row]:
         while self._idle:

@@ -14,12 +14,12 @@ import psycopg
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
-from sqlalchemy.pool import QueuePool
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import DirectConnections, Row
 from app.adapters.db.errors import DatabaseErrors, state_of
+from app.adapters.db.pool import PoolUse
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument
@@ -64,6 +64,7 @@ class Database:
         self._view = View()
         self._clock: FixedClock | None = None
         self._direct = DirectConnections(engine)
+        self._pool_use = PoolUse(engine)
         self._errors = DatabaseErrors(self._is_standby)
         self._reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -136,7 +137,7 @@ class Database:
         conditions = self._view.conditions
         options = session_options(conditions)
         options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
-        with transaction_open(conditions, self._view.caller):
+        with transaction_open(conditions, self._view.caller), self._pool_use.counted():
             async with (
                 self._translated_errors(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
@@ -204,14 +205,13 @@ class Database:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 # A pool does not report returned connections.
-                while self._is_in_use:  # noqa: ASYNC110 - as above
+                while self._pool_use.in_use:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
         await self.engine.dispose()
 
-    @property
-    def _is_in_use(self) -> bool:
-        pool = self.engine.pool
-        return isinstance(pool, QueuePool) and pool.checkedout() > 0
+    async def show_pool(self) -> None:
+        """Update the metric of the connections in use."""
+        self._pool_use.show(self._direct.waiting)
 
 
 def caller_of(session: Session) -> str | None:

@@ -35,6 +35,12 @@ class AuditEvent(WireModel):
         description="Name of the canonical code.", examples=["OK", "PERMISSION_DENIED"]
     )
     reason: str | None = Field(None, description="Reason of the error.")
+    replayed: bool | None = Field(
+        None, description="True: a repeated request, which got the answer of its first time."
+    )
+    surface: str | None = Field(
+        None, description="Interface through which the request came; absent: the API itself."
+    )
 
     @classmethod
     def from_row(cls, row: AuditEventRow) -> "AuditEvent":
@@ -50,6 +56,8 @@ class AuditEvent(WireModel):
             request_id=row.request_id,
             result=row.result,
             reason=row.reason,
+            replayed=row.replayed or None,
+            surface=row.surface,
         )
 
 

@@ -59,7 +59,12 @@ class AuditService(Auditor):
             resource=told.get("resource", audited.resource),
             engine_id=int(told["engine"]) if "engine" in told else audited.engine_id,
         )
-        return NewEvent(completed, self.clock.now(), operation=told.get("operation"))
+        return NewEvent(
+            completed,
+            self.clock.now(),
+            operation=told.get("operation"),
+            replayed="replayed" in told,
+        )
 
     @override
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:

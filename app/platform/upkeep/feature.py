@@ -6,7 +6,7 @@ from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.platform.upkeep import jobs
 from app.platform.upkeep.routes import router
-from app.platform.upkeep.service import DELETE_ENGINE
+from app.platform.upkeep.service import DELETE_ENGINE, UpkeepService
 from app.platform.upkeep.store import repository
 from app.web.feature import Feature, Tick
 
@@ -25,4 +25,5 @@ FEATURE = Feature(
         Sweep("engines", jobs.remove_deleted_engines),
         Sweep("totals of gone engines", batched(repository.remove_gone_totals)),
     ),
+    gauges={"sweeps": lambda resources: UpkeepService.of(resources).show_sweeps()},
 )

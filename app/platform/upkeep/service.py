@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from prometheus_client import Counter, Gauge
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Registry, Resources
@@ -25,6 +26,16 @@ log = structlog.get_logger()
 
 DELETE_ENGINE = "engines.delete"
 """The kind of the operation that removes an engine's children."""
+_REMOVED = Counter(
+    "memory_bank_sweep_removed_rows_total",
+    "Rows that sweeps of this process have removed or caught up with.",
+    ["what"],
+)
+_LAST = Gauge(
+    "memory_bank_sweep_last_timestamp_seconds",
+    "Time of the last sweep by any process that succeeded, in seconds since 1970.",
+    ["what"],
+)
 
 
 @dataclass(frozen=True)
@@ -77,8 +88,21 @@ class UpkeepService:
 
     async def sweep(self) -> None:
         """Run every sweep; the failure of one does not stop the others."""
-        for sweep in self._registry.sweeps:
-            await _swept(sweep.name, sweep.run(self.resources))
+        done = [
+            _tick_of(sweep.name)
+            for sweep in self._registry.sweeps
+            if await _swept(sweep.name, sweep.run(self.resources))
+        ]
+        async with self.resources.db.transaction() as session:
+            await ticks.note_done(session, done)
+
+    async def show_sweeps(self) -> None:
+        """Update the metric of when each sweep last succeeded."""
+        sweeps = {_tick_of(sweep.name): sweep.name for sweep in self._registry.sweeps}
+        async with self.resources.db.snapshot() as session:
+            done = await ticks.list_done(session, sweeps)
+        for tick, time in done.items():
+            _LAST.labels(sweeps[tick]).set(time.timestamp())
 
     async def take_tick(self, name: str) -> bool:
         """Claim the present slot of a periodic task for this process; False if another has it."""
@@ -123,14 +147,22 @@ class UpkeepService:
         return False
 
 
-async def _swept(name: str, removing: Awaitable[int]) -> None:
+def _tick_of(sweep: str) -> str:
+    """Return the name under which the success of a sweep is stored."""
+    return f"swept {sweep}"
+
+
+async def _swept(name: str, removing: Awaitable[int]) -> bool:
+    """Await a sweep, which it counts and logs; return True if it succeeded."""
     try:
         removed = await removing
     except ServiceError as error:
         log.warning("sweep.failed", what=name, reason=error.reason)
-        return
+        return False
     except Exception as error:  # noqa: BLE001 - no sweep may keep the others from running
         log.error("sweep.failed", what=name, error=describe(error))  # noqa: TRY400 - as in describe
-        return
+        return False
+    _REMOVED.labels(name).inc(removed)
     if removed:
         log.info("sweep.done", what=name, rows=removed)
+    return True

@@ -373,7 +373,9 @@ async def test_a_request_that_is_repeated_is_a_request_of_its_own(
 
     assert await ask() == await ask()
     assert await count(database, MemoryRow) == (1,)
-    first, second = await events(client)
+    second, first = await events(client)
+    assert second["replayed"]
+    assert "replayed" not in first
     assert first["method"] == second["method"] == "createMemory"
     assert first["operation"] == second["operation"]
     assert first["requestId"] != second["requestId"]

@@ -4,6 +4,7 @@ from collections import Counter
 
 import httpx
 from fastapi import FastAPI
+from prometheus_client import REGISTRY
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
@@ -67,6 +68,9 @@ async def test_nothing_is_left_of_a_person_and_everything_of_others(
     assert certificate["subject"].startswith("hmac-sha256:")
     await create_memory(client, "I am new here.", SCOPE)
     assert (await erase(client, runner, SCOPE))["counts"]["memories"] == 1
+    assert (
+        REGISTRY.get_sample_value("memory_bank_erasures_total", {"state": "SUCCEEDED"}) or 0
+    ) >= 2
 
 
 async def test_keys_of_a_person_end_and_keys_of_several_lose_them(

@@ -157,7 +157,7 @@ async def test_a_fault_of_the_work_says_nothing_of_what_it_held_either(
     assert _CANARY not in str(lines) + failed.text
 
 
-async def test_the_access_log_names_routes_and_no_ids(
+async def test_the_access_log_names_routes_and_of_ids_only_that_of_the_engine(
     client: httpx.AsyncClient, lines: list[EventDict]
 ) -> None:
     await client.get("/memories/some-memory")
@@ -166,7 +166,7 @@ async def test_the_access_log_names_routes_and_no_ids(
     assert known["route"].endswith("/reasoningEngines/{engine}/memories/{memory}")
     assert unknown["route"] == "none"
     always = {"event", "method", "route", "status", "milliseconds", "request_id"}
-    assert set(known) == {*always, "caller", "address"}
+    assert set(known) == {*always, "caller", "address", "engine", "project"}
     assert known["address"] == "127.0.0.1"
     assert "some-memory" not in str(known)
 

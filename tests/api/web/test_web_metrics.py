@@ -3,7 +3,8 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -12,17 +13,22 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, Usage
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources, Sweep
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Reason, Unavailable
-from app.platform.operations.services.runner import Runner
+from app.kernel.errors import InvalidArgument, Reason, Unavailable
+from app.platform.operations.services.runner import Job, Runner
+from app.platform.upkeep.service import UpkeepService
 from app.platform.usage.store import repository
 from app.settings.settings import Settings
 from app.web.metrics import GaugeRefresh
 from tests.conftest import START
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
+from tests.support.queue import KIND, enqueue, overwrite, runner_of
 from tests.support.sockets import SOON_SECONDS
 from tests.support.usage import LOCAL, MINI, record
 
@@ -31,6 +37,8 @@ _DUE = "memory_bank_operations_due"
 _OLDEST = "memory_bank_operations_oldest_due_seconds"
 _PENDING = "memory_bank_ingestion_pending_events"
 _WAITED = "memory_bank_ingestion_oldest_pending_seconds"
+_AGAIN = timedelta(seconds=5)
+"""After this, a scrape reads the database anew."""
 _READ = 'memory_bank_gauges_read_timestamp_seconds{source="%s"}'
 
 
@@ -85,8 +93,107 @@ async def test_what_is_due_later_does_not_count(
     assert await _value(client, _OLDEST) == 60
 
 
+async def test_operations_are_counted_by_kind_outcome_and_duration(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    ended = 'memory_bank_operations_finished_total{kind="%s",reason="%s",state="%s"}'
+    series = {
+        ended % (KIND, "none", "SUCCEEDED"): 1,
+        ended % (KIND, "FIELD_INVALID", "FAILED"): 1,
+        f'memory_bank_operation_seconds_sum{{kind="{KIND}"}}': 7,
+        f'memory_bank_operation_attempts_count{{kind="{KIND}"}}': 2,
+        "memory_bank_operations_expired_leases_total": 1,
+    }
+    before = {name: await _value(client, name) for name in series}
+    running = f'memory_bank_operations_running{{kind="{KIND}"}}'
+    asked: list[float] = []
+
+    async def work(job: Job) -> None:
+        clock.advance(_AGAIN)
+        asked.append(await _value(client, running))
+        if len(asked) == 2:
+            raise InvalidArgument.of_field("fact", "is bad.")
+        async with job.db.transaction() as session:
+            await job.finish(session, {}, {})
+
+    first = await enqueue(database, clock, key="a")
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    await overwrite(database, first, state="RUNNING", owner="gone", lease_until=past)
+    clock.advance(timedelta(seconds=2))
+    worker = runner_of(database, clock, settings, work)
+    assert await worker.run_pending() == 1
+    await enqueue(database, clock, key="b")
+    assert await worker.run_pending() == 1
+    assert asked == [1, 1]
+    clock.advance(_AGAIN)
+    assert await _value(client, running) == 0
+    after = {name: await _value(client, name) - before[name] for name in series}
+    assert after == {**series, f'memory_bank_operation_seconds_sum{{kind="{KIND}"}}': 12}
+
+
+async def test_sweeps_tell_what_they_removed_and_when_they_last_succeeded(
+    client: httpx.AsyncClient, resources: Resources, clock: FixedClock
+) -> None:
+    async def remove(_: Resources) -> int:
+        return 3
+
+    async def fail(_: Resources) -> int:
+        raise ValueError
+
+    registered = resources.registry.sweeps
+    resources.registry.sweeps = (Sweep("trials", remove), Sweep("failures", fail))
+    await UpkeepService.of(resources).sweep()
+    last = 'memory_bank_sweep_last_timestamp_seconds{what="%s"}'
+    assert await _value(client, last % "trials") == clock.now().timestamp()
+    assert await _value(client, last % "failures") == 0
+    assert await _value(client, 'memory_bank_sweep_removed_rows_total{what="trials"}') == 3
+    resources.registry.sweeps = registered
+
+
+async def test_embeddings_are_timed_and_searches_without_them_counted(
+    client: httpx.AsyncClient, embedder: ScriptedEmbedder
+) -> None:
+    series = {
+        f'memory_bank_embedding_seconds_count{{model="{embedder.model_id}"}}': 2,
+        "memory_bank_searches_lexical_total": 1,
+    }
+    before = {name: await _value(client, name) for name in series}
+    search = {"scope": USER, "similaritySearchParams": {"searchQuery": "tea"}}
+    for failure in (None, Unavailable("The model rests.", Reason.MODEL_UNAVAILABLE)):
+        embedder.failure = failure
+        assert (await client.post("/memories:retrieve", json=search)).status_code == 200
+    assert {name: await _value(client, name) - before[name] for name in series} == series
+
+
+async def test_the_pool_tells_who_waits_for_a_connection(
+    client: httpx.AsyncClient, database_url: str, settings: Settings, app: FastAPI
+) -> None:
+    tuning = replace(settings.tuning, database_pool_overflow=0)
+    narrow = settings.model_copy(update={"database_pool_size": 1, "tuning": tuning})
+    database = Database(open_engine(database_url, narrow))
+    state = 'memory_bank_database_pool_connections{state="%s"}'
+    app.state.gauges = GaugeRefresh(FixedClock(START), {"pool": database.show_pool})
+
+    done = asyncio.Event()
+
+    async def hold() -> None:
+        async with database.snapshot() as session:
+            await session.execute(text("select 1"))
+            await done.wait()
+
+    holding = [asyncio.create_task(hold()) for _ in range(3)]
+    async with asyncio.timeout(SOON_SECONDS):
+        while await _value(client, state % "waiting") != 2:
+            app.state.gauges = GaugeRefresh(FixedClock(START), {"pool": database.show_pool})
+    shown = [await _value(client, state % name) for name in ("in use", "idle", "waiting")]
+    done.set()
+    await asyncio.gather(*holding)
+    await database.close()
+    assert shown == [1, 0, 2]
+
+
 async def test_what_waits_in_streams_is_told_with_the_age_of_its_oldest(
-    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, database: Database
 ) -> None:
     for stream in ("a", "b"):
         assert await _value(client, _PENDING) == (0 if stream == "a" else 2)
@@ -107,9 +214,13 @@ async def test_what_waits_in_streams_is_told_with_the_age_of_its_oldest(
     assert await _value(client, _WAITED) == 240
     # They are no operations that are due: nobody is late.
     assert await _value(client, _DUE) == 0
+    async with database.transaction() as session:
+        await session.execute(text("update streams set failure_count = 2 where stream_id = 'a'"))
     clock.advance(timedelta(hours=1))
+    assert await _value(client, "memory_bank_streams_failed") == 1
     await runner.run_pending()
     clock.advance(timedelta(minutes=1))
+    assert await _value(client, "memory_bank_streams_failed") == 0
     assert await _value(client, _PENDING) == 0
     assert await _value(client, _WAITED) == 0
 
@@ -189,7 +300,7 @@ async def test_scrapes_at_once_ask_once(
     assert asked == ["note"]
 
 
-async def test_models_are_counted_by_calls_seconds_and_tokens(
+async def test_models_are_counted_by_what_all_processes_have_recorded(
     client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
 ) -> None:
     series = {
@@ -200,15 +311,19 @@ async def test_models_are_counted_by_calls_seconds_and_tokens(
         f'memory_bank_model_tokens_total{{direction="output",model="{LOCAL}"}}': 7,
     }
     before = {name: await _value(client, name) for name in series}
-    await record(
-        database,
-        settings,
-        clock.now(),
-        mini=Usage(2, 300, 40, 1_500),
-        local=Usage(1, 5, 7, 100),
-    )
+    mini, local = Usage(2, 300, 40, 1_500), Usage(1, 5, 7, 100)
+    await record(database, settings, clock.now(), mini=mini, local=local)
+    clock.advance(_AGAIN)
     for name, added in series.items():
         assert await _value(client, name) - before[name] == pytest.approx(added)
+    # The usage of a removed engine goes; what was counted stays, and what comes is added.
+    async with database.transaction() as session:
+        assert await repository.remove_of_engine(session, 1, 10) == 2
+    clock.advance(_AGAIN)
+    assert await _value(client, next(iter(series))) - before[next(iter(series))] == 2
+    await record(database, settings, clock.now() + timedelta(days=1), mini=mini, local=local)
+    clock.advance(_AGAIN)
+    assert await _value(client, next(iter(series))) - before[next(iter(series))] == 4
 
 
 async def test_a_transaction_that_rolls_back_counts_nothing(
@@ -225,6 +340,7 @@ async def test_a_transaction_that_rolls_back_counts_nothing(
     before = await _value(client, name)
     with pytest.raises(RuntimeError):
         await fail()
+    clock.advance(_AGAIN)
     assert await _value(client, name) == before
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
+from prometheus_client import Histogram
 from pydantic import BaseModel
 from typing_extensions import override
 
+from app.adapters import tracing
 from app.adapters.llm.asking import answered
 from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
@@ -19,6 +21,12 @@ from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
 
+_SECONDS = Histogram(
+    "memory_bank_model_call_seconds",
+    "Time from a request to a model to its answer or failure.",
+    ["model"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120),
+)
 _MODE_REFUSED = (400, 422, 501)
 """Statuses with which servers refuse an unknown output mode."""
 
@@ -128,13 +136,16 @@ class RemoteTextModel(TextModel):
         began, answer = loop.time(), None
         failure: Mapping[str, int | str | None] = {}
         try:
-            answer = await self._channel.send(question, mode)
+            with tracing.span("model", model=self.model_id):
+                answer = await self._channel.send(question, mode)
         except RequestFailed as failed:
             failure = failed.log_fields
             raise
         finally:
             tokens = (answer.input_tokens, answer.output_tokens) if answer is not None else (0, 0)
-            usage = Usage(1, *tokens, milliseconds=round((loop.time() - began) * 1000))
+            seconds = loop.time() - began
+            _SECONDS.labels(self.model_id).observe(seconds)
+            usage = Usage(1, *tokens, milliseconds=round(seconds * 1000))
             meter.add(self.model_id, usage)
             _log.info(
                 "model.called",

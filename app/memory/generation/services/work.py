@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from app.adapters import tracing
 from app.adapters.db.session import Session
 from app.adapters.llm.checked import CheckedTextModel
 from app.adapters.llm.ports import Meter
@@ -161,7 +162,8 @@ class Generation:
             vectors = await embed(self.task.engine.engine, facts)
             try:
                 summary = _Summary.of(inputs, extracted, planned, masking)
-                await self._apply(planned, vectors, summary)
+                with tracing.span("write"):
+                    await self._apply(planned, vectors, summary)
             except Aborted as aborted:
                 if attempt == _MAX_PLANS:
                     raise _keeps_changing() from aborted

@@ -58,10 +58,14 @@ EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
 
 @dataclass(frozen=True)
 class Pending:
-    """Waiting events of all streams: their count, and the age of the oldest (seconds)."""
+    """Waiting events of all streams: their count, and the age of the oldest (seconds).
+
+    `failed_streams` is the number of streams whose last operation failed.
+    """
 
     count: int
     oldest_age_seconds: float
+    failed_streams: int
 
 
 @dataclass(frozen=True)
@@ -361,9 +365,9 @@ class IngestionService:
     async def pending(self) -> Pending:
         """Return the waiting events of all engines' streams, for the metrics."""
         async with self.memories.db.snapshot() as session:
-            oldest, count = await repository.oldest_pending(session)
+            oldest, count, failed = await repository.oldest_pending(session)
         now = self.memories.clock.now()
-        return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()))
+        return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()), failed)
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:

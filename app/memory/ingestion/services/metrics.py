@@ -13,9 +13,14 @@ _OLDEST = Gauge(
     "How long the oldest of them has waited; 0 without any.",
 )
 
+_FAILED = Gauge(
+    "memory_bank_streams_failed", "Streams with waiting events whose last operation failed."
+)
+
 
 async def refresh(resources: Resources) -> None:
     """Read the waiting events of the streams of all engines."""
     pending = await IngestionService.of(resources).pending()
     _PENDING.set(pending.count)
     _OLDEST.set(pending.oldest_age_seconds)
+    _FAILED.set(pending.failed_streams)

@@ -306,13 +306,18 @@ async def list_stranded(
     return (await session.execute(statement)).all()
 
 
-async def oldest_pending(session: Session) -> tuple[datetime | None, int]:
-    """Return the arrival of the oldest waiting event of all engines, and the number of all."""
+async def oldest_pending(session: Session) -> tuple[datetime | None, int, int]:
+    """Return the arrival of the oldest waiting event, and how many events and failed streams wait.
+
+    Over all engines. A failed stream is one whose last operation failed.
+    """
     statement = select(
-        func.min(StreamRow.oldest_pending_time), func.coalesce(func.sum(StreamRow.pending_count), 0)
+        func.min(StreamRow.oldest_pending_time),
+        func.coalesce(func.sum(StreamRow.pending_count), 0),
+        func.count().filter(StreamRow.failure_count > 0),
     ).where(StreamRow.oldest_pending_time.is_not(None))
-    oldest, count = (await session.execute(statement)).one()
-    return oldest, int(count)
+    oldest, count, failed = (await session.execute(statement)).one()
+    return oldest, int(count), failed
 
 
 async def count_pending_of(session: Session, engine_id: int) -> int:

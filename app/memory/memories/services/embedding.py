@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
+from prometheus_client import Counter, Histogram
 
+from app.adapters import tracing
 from app.adapters.db.session import Database
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.managed import ManagedEmbedder
@@ -32,6 +34,16 @@ from app.platform.engines.store.tables import EngineRow
 
 log = structlog.get_logger()
 
+_SECONDS = Histogram(
+    "memory_bank_embedding_seconds",
+    "Time that a model took to embed the texts of one call.",
+    ["model"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_LEXICAL = Counter(
+    "memory_bank_searches_lexical_total",
+    "Searches by words alone, as the model could not embed the query.",
+)
 AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
 """Temporary failures of a model: the write is kept, and its fact is embedded later."""
 
@@ -140,6 +152,7 @@ class EngineEmbedding:
             trouble = error.reason
         else:
             return EmbeddedQuery(model_id, vector, is_lexical, is_unsuited=is_unsuited)
+        _LEXICAL.inc()
         log.warning("embedding.query_failed", model_id=model_id, reason=trouble)
         return EmbeddedQuery(model_id, None, is_lexical, trouble, is_unsuited)
 
@@ -178,7 +191,11 @@ class EngineEmbedding:
         return embedder
 
     async def _embedded(self, embedder: ManagedEmbedder, texts: Sequence[str]) -> Vectors:
-        vectors = await embedder.embed(texts)
+        with (
+            _SECONDS.labels(embedder.model_id).time(),
+            tracing.span("embed", model=embedder.model_id, texts=len(texts)),
+        ):
+            vectors = await embedder.embed(texts)
         await self.check_length(embedder.model_id, embedder.dimensions)
         return vectors
 

@@ -64,6 +64,8 @@ class NewEvent:
     error: ServiceError | None = None
     operation: str | None = None
     """The name of the operation that was created or has ended."""
+    replayed: bool = False
+    """True for a repeated request, which got the answer of its first time."""
 
     def columns(self) -> dict[str, Any]:
         """Return the columns, with a new id."""
@@ -80,6 +82,7 @@ class NewEvent:
             "request_id": audited.request_id,
             "result": OK if error is None else error.status,
             "reason": None if error is None else error.reason.value,
+            "replayed": self.replayed,
         }
 
 

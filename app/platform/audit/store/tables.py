@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Index, Text
+from sqlalchemy import Boolean, Index, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base
@@ -30,3 +30,7 @@ class AuditEventRow(Base):
     request_id: Mapped[str | None] = mapped_column(Text)
     result: Mapped[str] = mapped_column(Text)
     reason: Mapped[str | None] = mapped_column(Text)
+    replayed: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    """True for a repeated request, which got the answer of its first time."""
+    surface: Mapped[str | None] = mapped_column(Text)
+    """The interface through which the request came; null: the API itself."""

@@ -18,13 +18,12 @@ def config_of(row: EngineRow) -> MemoryBankConfig:
     return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)
 
 
-<<<<<<< HEAD
 def privacy_of(row: EngineRow) -> PrivacyConfig | None:
     """Return the engine's own rules about sensitive values, without reading the rest."""
     stored = (row.bank_config or {}).get("privacyConfig")
     return None if stored is None else PrivacyConfig.model_validate(stored, context=STORED)
-=======
+
+
 def is_detached(row: EngineRow) -> bool:
     """Return True if no transaction holds the row, so that none can take its values away."""
     return inspect(row).session is None
->>>>>>> p4

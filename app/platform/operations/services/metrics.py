@@ -3,7 +3,7 @@
 from prometheus_client import Gauge
 
 from app.adapters.resources import Resources
-from app.platform.operations.store import leases
+from app.platform.operations.store import queue
 
 _DUE = Gauge("memory_bank_operations_due", "Operations that are due and wait for a worker.")
 _OLDEST = Gauge(
@@ -11,11 +11,19 @@ _OLDEST = Gauge(
     "How long the oldest of them has been due; 0 without any.",
 )
 
+_RUNNING = Gauge(
+    "memory_bank_operations_running", "Operations that a worker has claimed.", ["kind"]
+)
+
 
 async def refresh(resources: Resources) -> None:
     """Update the queue metrics, over all engines."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
-        queue = await leases.queue_at(session, now)
-    _DUE.set(queue.due)
-    _OLDEST.set((now - (queue.oldest_due_time or now)).total_seconds())
+        waiting = await queue.queue_at(session, now)
+        running = await queue.running_by_kind(session)
+    _DUE.set(waiting.due)
+    _OLDEST.set((now - (waiting.oldest_due_time or now)).total_seconds())
+    _RUNNING.clear()
+    for kind, count in running.items():
+        _RUNNING.labels(kind).set(count)

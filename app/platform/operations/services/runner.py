@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from app.adapters import tracing
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import (
@@ -211,7 +212,12 @@ class Runner:
     async def _work(self, claim: Claim) -> None:
         """Run one operation to its end; raise nothing but cancellation."""
         name = f"{claim.engine_name}/operations/{claim.owned.operation_id}"
-        with structlog.contextvars.bound_contextvars(operation=name, kind=claim.kind):
+        with structlog.contextvars.bound_contextvars(
+            operation=name,
+            kind=claim.kind,
+            engine=claim.owned.engine_id,
+            request_id=claim.request_id,
+        ):
             job = Job(claim, self._db, self._clock, self._keep)
             work = asyncio.create_task(self._run_job(job))
             keeper = asyncio.create_task(self._keep_lease(claim, work))
@@ -242,7 +248,8 @@ class Runner:
                 f"The work did not end in {self._settings.tuning.worker_max_attempts} attempts.",
                 Reason.ATTEMPTS_EXHAUSTED,
             )
-        await self._jobs[claim.kind](job)
+        with tracing.operation_span(claim.kind, claim.traceparent, attempts=claim.attempts):
+            await self._jobs[claim.kind](job)
 
     async def _keep_lease(self, claim: Claim, work: asyncio.Task[None]) -> None:
         """Renew the lease at a third of its length; stop the work when it is lost or cancelled."""
@@ -273,7 +280,6 @@ class Runner:
         may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
         is_last = claim.attempts >= self._settings.tuning.worker_max_attempts
         said = log.bind(
-            engine=claim.owned.engine_id,
             reason=failure.reason,
             attempts=claim.attempts,
             http_status=failure.metadata.get("httpStatus"),

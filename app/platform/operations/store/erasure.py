@@ -168,7 +168,7 @@ async def rename_callers(
     renamed = await session.execute(
         update(OperationRow)
         .where(OperationRow.engine_id == engine_id, OperationRow.caller.in_(callers))
-        .values(caller=alias)
+        .values(caller=alias, request_id=None, traceparent=None)
         .returning(OperationRow.operation_id)
         .execution_options(synchronize_session=False)
     )

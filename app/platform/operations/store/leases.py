@@ -33,13 +33,14 @@ from app.kernel.auth import Scopes
 from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
-from app.platform.operations.store import repository
+from app.platform.operations.store import counting, repository
 from app.platform.operations.store.repository import Ended, Owned
 from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.waking import wake, wake_if_due
 
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
-_PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
-_RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
+PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
+RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
 
@@ -60,27 +61,34 @@ class Claim:
     """The scopes concerned; None: possibly any."""
     caller: str | None
     """The id of the key that asked for it; None: the service itself."""
+    request_id: str | None
+    """The id of the request that asked for it."""
+    traceparent: str | None
+    """The span of that request."""
 
 
-def _claim_statement() -> ReturningUpdate[OperationRow]:
-    """Return the claiming statement; its parameters are `new_owner`, `at` and `lease`."""
+def _claim_statement() -> ReturningUpdate[OperationRow, str]:
+    """Return the claiming statement; its parameters are `new_owner`, `at` and `lease`.
+
+    It returns the row, with the state that it had before.
+    """
     at = bindparam("at", type_=DateTime(timezone=True))
     other = aliased(OperationRow)
     key_is_free = ~exists().where(
         other.engine_id == OperationRow.engine_id,
         other.key == OperationRow.key,
-        other.state == _RUNNING,
+        other.state == RUNNING,
         other.operation_id != OperationRow.operation_id,
     )
     is_abandoned = and_(
-        OperationRow.state == _RUNNING, OperationRow.lease_until < func.clock_timestamp()
+        OperationRow.state == RUNNING, OperationRow.lease_until < func.clock_timestamp()
     )
     oldest = (
-        select(OperationRow.engine_id, OperationRow.operation_id)
+        select(OperationRow.engine_id, OperationRow.operation_id, OperationRow.state)
         .where(
             # A running operation was due when it was claimed, so this bounds the index scan.
             OperationRow.due_time <= at,
-            or_(OperationRow.state == _PENDING, is_abandoned),
+            or_(OperationRow.state == PENDING, is_abandoned),
             key_is_free,
         )
         .order_by(OperationRow.due_time, OperationRow.operation_id)
@@ -102,7 +110,7 @@ def _claim_statement() -> ReturningUpdate[OperationRow]:
             attempts=OperationRow.attempts + 1,
             update_time=at,
         )
-        .returning(OperationRow)
+        .returning(OperationRow, oldest.c.state)
     )
 
 
@@ -119,10 +127,15 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
     """
     values = {"new_owner": owner, "at": now, "lease": lease}
     try:
-        row = (await session.execute(_CLAIM, values)).scalar_one_or_none()
+        found = (await session.execute(_CLAIM, values)).one_or_none()
     except IntegrityError:
         return None
-    return _claim_of(row) if row is not None else None
+    if found is None:
+        return None
+    row, before = found
+    if before == OperationState.RUNNING:
+        counting.count_taken_over()
+    return _claim_of(row)
 
 
 async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta) -> Claim | None:
@@ -137,9 +150,9 @@ async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta)
             OperationRow.engine_id == wanted.engine_id,
             OperationRow.operation_id == wanted.operation_id,
             or_(
-                OperationRow.state == _PENDING,
+                OperationRow.state == PENDING,
                 and_(
-                    OperationRow.state == _RUNNING,
+                    OperationRow.state == RUNNING,
                     OperationRow.lease_until < func.clock_timestamp(),
                 ),
             ),
@@ -172,24 +185,9 @@ def _claim_of(row: OperationRow) -> Claim:
         is_cancelled=row.cancel_requested,
         scopes=row.scopes,
         caller=row.caller,
+        request_id=row.request_id,
+        traceparent=row.traceparent,
     )
-
-
-@dataclass(frozen=True)
-class Queue:
-    """The queue: the number of due operations, and the due time of the oldest."""
-
-    due: int
-    oldest_due_time: datetime | None
-
-
-async def queue_at(session: Session, now: datetime) -> Queue:
-    """Return the due operations of all engines that no worker has claimed."""
-    statement = select(func.count(), func.min(OperationRow.due_time)).where(
-        OperationRow.state == _PENDING, OperationRow.due_time <= now
-    )
-    due, oldest = (await session.execute(statement)).one()
-    return Queue(due, oldest)
 
 
 async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:
@@ -209,7 +207,7 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
         select(OperationRow.operation_id)
         .where(
             OperationRow.engine_id == engine_id,
-            OperationRow.state == _PENDING,
+            OperationRow.state == PENDING,
             OperationRow.kind != _INGEST,
             OperationRow.kind != SUMMARIZE,
         )
@@ -230,12 +228,12 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
 
 async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
     """Return the pending or running operation of a kind and a key, if any."""
-    is_waiting = and_(OperationRow.state == _PENDING, OperationRow.kind != _INGEST)
+    is_waiting = and_(OperationRow.state == PENDING, OperationRow.kind != _INGEST)
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
         OperationRow.key == key,
-        or_(is_waiting, OperationRow.state == _RUNNING),
+        or_(is_waiting, OperationRow.state == RUNNING),
     )
     return (await session.execute(statement.limit(1))).scalar_one_or_none()
 
@@ -295,7 +293,7 @@ async def go_on(
     await repository.note(session, owned, details)
     values = {"due_time": now, "update_time": now, "attempts": 0}
     is_mine = await _give_back(session, owned, ended, values)
-    await repository.wake(session)
+    await wake(session)
     return is_mine
 
 
@@ -348,7 +346,7 @@ async def reschedule(
     )
     moved = (await session.execute(statement)).scalar_one()
     note(session, operation=moved.name)
-    await repository.wake_if_due(session, moved, now)
+    await wake_if_due(session, moved, now)
     return moved
 
 
@@ -361,12 +359,12 @@ async def run_now(
         .where(
             OperationRow.engine_id == engine_id,
             OperationRow.operation_id.in_(operation_ids),
-            OperationRow.state == _PENDING,
+            OperationRow.state == PENDING,
         )
         .values(due_time=now)
         .execution_options(synchronize_session=False)
     )
-    await repository.wake(session)
+    await wake(session)
 
 
 async def release_all(session: Session) -> None:

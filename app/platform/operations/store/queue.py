@@ -1,16 +1,46 @@
-"""Unfinished work: its lookup, and its count of attempts.
+"""Unfinished work: its lookup, its metrics, and its count of attempts.
 
 All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.leases import PENDING, RUNNING
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue: the number of due operations, and the due time of the oldest."""
+
+    due: int
+    oldest_due_time: datetime | None
+
+
+async def queue_at(session: Session, now: datetime) -> Queue:
+    """Return the due operations of all engines that no worker has claimed."""
+    statement = select(func.count(), func.min(OperationRow.due_time)).where(
+        OperationRow.state == PENDING, OperationRow.due_time <= now
+    )
+    due, oldest = (await session.execute(statement)).one()
+    return Queue(due, oldest)
+
+
+async def running_by_kind(session: Session) -> dict[str, int]:
+    """Return the number of running operations of all engines, by kind."""
+    statement = (
+        select(OperationRow.kind, func.count())
+        .where(OperationRow.state == RUNNING)
+        .group_by(OperationRow.kind)
+    )
+    return dict((await session.execute(statement)).all())
 
 
 async def keys_unfinished(

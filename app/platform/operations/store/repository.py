@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, upd
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.filter_fields import EnumField
 from app.adapters.db.filters import Fields
@@ -19,6 +20,7 @@ from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
+from app.adapters.logs import request_id
 from app.kernel.audit import Audited
 from app.kernel.auth import Scopes
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
@@ -27,7 +29,9 @@ from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, name_of
+from app.platform.operations.store.waking import wake_if_due
 
 PREVIEW = "generation.preview"
 """The kind of operation whose response holds texts stored nowhere else."""
@@ -44,8 +48,6 @@ KEY = (OperationRow.operation_id,)
 """The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
 FILTER_FIELDS: Fields = {"state": EnumField(OperationRow.state, tuple(OperationState))}
 """Fields that a filter of operations accepts."""
-CHANNEL = "memory_bank_operations"
-"""The channel that announces a new operation."""
 
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
@@ -132,17 +134,6 @@ async def insert(session: Session, new: NewOperation) -> OperationRow:
     return row
 
 
-async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
-    """Wake the workers at commit if this operation is due."""
-    if row.due_time <= now:
-        await wake(session)
-
-
-async def wake(session: Session) -> None:
-    """Wake the workers at commit."""
-    await session.execute(select(func.pg_notify(CHANNEL, "")))
-
-
 async def insert_done(
     session: Session, new: NewOperation, response: dict[str, Any]
 ) -> OperationRow:
@@ -170,6 +161,8 @@ async def _insert(
     check_scopes(session, new.scopes)
     columns = new.columns(state, response)
     columns["caller"] = new.caller or caller_of(session)
+    if not state.is_final:
+        columns |= {"request_id": request_id(), "traceparent": tracing.traceparent()}
     statement = upsert(OperationRow).values(columns).returning(OperationRow)
     row = (await session.execute(statement)).scalar_one()
     leave_word(session, operation=row.name)
@@ -383,11 +376,14 @@ async def _end(
             OperationRow.memory_id,
             OperationRow.kind,
             OperationRow.caller,
+            OperationRow.due_time,
+            OperationRow.attempts,
         )
         .execution_options(synchronize_session=False)
     )
     ended = (await session.execute(statement)).all()
     now = values["update_time"]
+    counting.count_ended(session, ended, values["state"], now, error)
     await audit.insert_events(session, [_end_event(row, now, error) for row in ended])
     return bool(ended)
 

@@ -88,6 +88,10 @@ class OperationRow(Base):
     scopes: Mapped[JsonObject | None]
     # The id of the key that asked for it; null: the service itself.
     caller: Mapped[str | None] = mapped_column(Text)
+    # The id of the request that asked for it, for the log of the worker.
+    request_id: Mapped[str | None] = mapped_column(Text)
+    # The span of that request, to which the worker links its own.
+    traceparent: Mapped[str | None] = mapped_column(Text)
 
     @property
     def name(self) -> str:

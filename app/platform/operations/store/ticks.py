@@ -1,10 +1,12 @@
-"""Time slots of periodic work, each taken by one process."""
+"""Time slots of periodic work, each taken by one process; and when its parts last succeeded."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import func, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.platform.operations.store.tables import TickRow
 
@@ -31,3 +33,23 @@ async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
         .returning(TickRow.name)
     )
     return (await session.execute(statement)).first() is not None
+
+
+async def note_done(session: Session, names: Collection[str]) -> None:
+    """Note that parts of periodic work have just succeeded."""
+    if not names:
+        return
+    now = await database_now(session)
+    # Always in the same order: two processes must not deadlock.
+    done = upsert(TickRow).values([{"name": name, "last_slot": now} for name in sorted(names)])
+    await session.execute(
+        done.on_conflict_do_update(
+            index_elements=[TickRow.name], set_={"last_slot": done.excluded.last_slot}
+        )
+    )
+
+
+async def list_done(session: Session, names: Collection[str]) -> dict[str, datetime]:
+    """Return when parts of periodic work last succeeded, by name."""
+    statement = select(TickRow.name, TickRow.last_slot).where(TickRow.name.in_(names))
+    return dict((await session.execute(statement)).all())

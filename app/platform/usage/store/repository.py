@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
-from prometheus_client import Counter
-from sqlalchemy import delete, event, func, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
@@ -13,15 +12,6 @@ from app.platform.usage.logic.costs import cost_of
 from app.platform.usage.store.tables import ModelUsageRow
 from app.settings.settings import ModelPrice
 
-_CALLS = Counter(
-    "memory_bank_model_calls", "Requests to a model, including failed ones.", ["model"]
-)
-_SECONDS = Counter(
-    "memory_bank_model_seconds", "Time from a model request to its answer.", ["model"]
-)
-_TOKENS = Counter(
-    "memory_bank_model_tokens", "Tokens of prompts and of answers.", ["model", "direction"]
-)
 _KEY = (ModelUsageRow.engine_id, ModelUsageRow.day, ModelUsageRow.model_id)
 
 
@@ -40,8 +30,7 @@ async def record(
     """Add the usage of a piece of work to its engine's day; do nothing without calls.
 
     The caller has locked the engine, so that nothing is left behind when the engine is deleted. It
-    calls this late: generations of one engine wait here for each other's commit. The process's
-    metrics are updated when the transaction commits.
+    calls this late: generations of one engine wait here for each other's commit.
     """
     spent = dict(meter.by_model)
     if not spent:
@@ -66,15 +55,24 @@ async def record(
     added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
     sums = {name: getattr(ModelUsageRow, name) + statement.excluded[name] for name in added}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums))
-    event.listen(session.sync_session, "after_commit", lambda _: _count(spent), once=True)
 
 
-def _count(spent: Mapping[str, Usage]) -> None:
-    for model, used in spent.items():
-        _CALLS.labels(model).inc(used.calls)
-        _SECONDS.labels(model).inc(used.milliseconds / 1_000)
-        _TOKENS.labels(model, "input").inc(used.input_tokens)
-        _TOKENS.labels(model, "output").inc(used.output_tokens)
+async def usage_since(session: Session, day: date) -> dict[tuple[str, date], Usage]:
+    """Return what all engines used from a day on, by model and day."""
+    columns = (
+        ModelUsageRow.calls,
+        ModelUsageRow.input_tokens,
+        ModelUsageRow.output_tokens,
+        ModelUsageRow.milliseconds,
+    )
+    key = (ModelUsageRow.model_id, ModelUsageRow.day)
+    statement = (
+        select(*key, *(func.sum(column) for column in columns))
+        .where(ModelUsageRow.day >= day)
+        .group_by(*key)
+    )
+    rows = await session.execute(statement)
+    return {(model, of): Usage(*map(int, sums)) for model, of, *sums in rows}
 
 
 async def tokens_of_day(session: Session, engine_id: int, day: date) -> int:

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from sqlalchemy import Date, Double, Text
+from sqlalchemy import Date, Double, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base
@@ -15,6 +15,8 @@ class ModelUsageRow(Base):
     """
 
     __tablename__ = "model_usage"
+    # For the metrics, which read the last days of all engines.
+    __table_args__ = (Index("ix_model_usage_day", "day"),)
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     day: Mapped[date] = mapped_column(Date, primary_key=True)

@@ -1,0 +1,32 @@
+"""The size of the database, as a metric."""
+
+from datetime import datetime, timedelta
+
+from prometheus_client import Gauge
+from sqlalchemy import text
+
+from app.adapters.db.session import Database
+from app.kernel.clock import Clock
+
+_SIZE = Gauge("memory_bank_database_size_bytes", "Size of the database on disk.")
+_INTERVAL = timedelta(minutes=5)
+"""Postgres looks at every file for it."""
+
+
+class DatabaseSize:
+    """The gauge of the size, which is read at most every five minutes."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._read: datetime | None = None
+
+    async def refresh(self) -> None:
+        """Read the size, unless that was done a moment ago."""
+        now = self._clock.now()
+        if self._read is not None and abs(now - self._read) < _INTERVAL:
+            return
+        async with self._db.snapshot() as session:
+            size = await session.execute(text("select pg_database_size(current_database())"))
+            _SIZE.set(size.scalar_one())
+        self._read = now

@@ -1,0 +1,18 @@
+"""The metric that names the release of a process."""
+
+from importlib.metadata import version
+
+from prometheus_client import Gauge
+
+from app.adapters.db.migrate import wanted_revision
+
+_BUILD = Gauge(
+    "memory_bank_build_info",
+    "1, for the release and schema of this process, and its kind: api or worker.",
+    ["version", "schema", "kind"],
+)
+
+
+def show_build(kind: str) -> None:
+    """Set the metric. Blocking: the schema's revision is read from files."""
+    _BUILD.labels(version("open-memory-bank"), wanted_revision(), kind).set(1)
