@@ -16,7 +16,7 @@ from tests.support.traffic import ENGINE, open_client
 KILLS, NIGHTLY_KILLS = 2, 20
 _MEMORIES_PER_KILL = 100
 """So many that an erasure has rarely ended when the last kill comes."""
-_SOON_SECONDS = 60
+_SOON_SECONDS = 300
 _LONGEST_PAUSE_SECONDS = 0.3
 _BATCH = "2"
 """Few rows, so that an erasure has many steps."""
