@@ -139,6 +139,10 @@ class Tuning:
     """Such indexes, over all engines; 0: none, every search is exact."""
     scope_index_interval_seconds: PositiveFloat = 600.0
     """Interval of the look for scopes that need one, or no longer do."""
+    process_beat_seconds: PositiveFloat = 5.0
+    """Pause between two heartbeats of a process."""
+    process_seen_seconds: PositiveFloat = 30.0
+    """Age of the last heartbeat up to which a process counts as live."""
     operation_wait_max_seconds: PositiveFloat = 60.0
     """Longest wait of `:wait` before it answers the running operation."""
 

@@ -26,6 +26,7 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
+from app.platform.processes.services.processes import Kind, beating
 from app.process.main import create_app, create_metrics_app
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
@@ -172,16 +173,18 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         ServeError: the address is invalid or in use.
     """
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
-    try:
-        await worker.enter_async_context(watched())
-        if settings.database_url is None:
-            await worker.enter_async_context(working(resources))
-        if settings.metrics_port:
-            await probes.enter_async_context(_metrics_listening(settings, resources))
-        yield await server.enter_async_context(_listening(settings, resources))
-    finally:
-        resources.stopping.set()
-        await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
+    kind = Kind.API_AND_WORKER if settings.database_url is None else Kind.API
+    async with beating(resources, kind):
+        try:
+            await worker.enter_async_context(watched())
+            if kind is Kind.API_AND_WORKER:
+                await worker.enter_async_context(working(resources))
+            if settings.metrics_port:
+                await probes.enter_async_context(_metrics_listening(settings, resources))
+            yield await server.enter_async_context(_listening(settings, resources))
+        finally:
+            resources.stopping.set()
+            await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
 @asynccontextmanager
@@ -251,7 +254,12 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
-        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
+        async with (
+            watched(),
+            open_resources(settings, url, clock) as resources,
+            beating(resources, Kind.WORKER),
+            working(resources),
+        ):
             await _warm(resources)
             stopping.is_up = True
             await stopping.wait()

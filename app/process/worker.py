@@ -13,6 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.failures import describe
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store import repository as operations
+from app.platform.processes.services.processes import Activity
 from app.process.features import FEATURES, jobs, register
 
 log = structlog.get_logger()
@@ -37,6 +38,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
         *_listening(resources, runner.wake),
     ]
     scheduler.start()
+    Activity.of(resources).count_running = runner.count_running
     try:
         yield
     finally:

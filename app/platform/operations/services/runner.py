@@ -143,6 +143,10 @@ class Runner:
         """Look for work now."""
         self._wake.set()
 
+    def count_running(self) -> int:
+        """Return the number of operations that are running."""
+        return len(self._running)
+
     async def run(self) -> None:
         """Claim and run until cancelled; then let running work end within the grace period."""
         slots = asyncio.Semaphore(self._settings.worker_concurrency)
