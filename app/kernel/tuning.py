@@ -120,7 +120,11 @@ class Tuning:
 
     # Operations, sweeps and indexes
     worker_poll_seconds: PositiveFloat = 0.25
-    """Pause between looks for work when nothing wakes the worker."""
+    """Pause between looks for work while the database's notices are not heard; else up to five
+    seconds.
+    """
+    worker_hung_seconds: PositiveFloat = 30.0
+    """Time without a look for work after which a worker with free places counts as hung."""
     worker_max_attempts: PositiveInt = 10
     """Attempts before an operation fails."""
     worker_retry_base_seconds: PositiveFloat = 1.0

@@ -53,9 +53,12 @@ def serve(
 
 
 @app.command()
-def worker() -> None:
+def worker(
+    host: Annotated[str | None, typer.Option(help="Address of the port.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of health and metrics; 0: none.")] = None,
+) -> None:
     """Run operations and sweeps; for an external database, beside one or more servers."""
-    settings = read_settings()
+    settings = read_settings(host=host, worker_port=port)
     if settings.database_url is None:
         fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
     from app.process import serving  # noqa: PLC0415 - as in _run

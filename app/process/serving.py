@@ -180,7 +180,9 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
             if kind is Kind.API_AND_WORKER:
                 await worker.enter_async_context(working(resources))
             if settings.metrics_port:
-                await probes.enter_async_context(_metrics_listening(settings, resources))
+                names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+                address = (settings.metrics_host, settings.metrics_port)
+                await probes.enter_async_context(_probing(resources, address, names))
             yield await server.enter_async_context(_listening(settings, resources))
         finally:
             resources.stopping.set()
@@ -199,9 +201,12 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
-    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
-    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+async def _probing(
+    resources: Resources, address: tuple[str, int], names: str
+) -> AsyncIterator[None]:
+    """Serve health and metrics without a key beside the block; `names` are those of the address."""
+    settings = resources.settings
+    with _socket(*address, names) as bound:
         http = connections_of(settings, _has_no_bodies, render_last)
         async with served(create_metrics_app(resources), settings, bound, http):
             yield
@@ -259,10 +264,25 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
             open_resources(settings, url, clock) as resources,
             beating(resources, Kind.WORKER),
             working(resources),
+            _worker_port(resources),
         ):
             await _warm(resources)
             stopping.is_up = True
             await stopping.wait()
+
+
+@asynccontextmanager
+async def _worker_port(resources: Resources) -> AsyncIterator[None]:
+    """Serve health and metrics of a worker beside the block, if it has a port."""
+    settings = resources.settings
+    # Its sweeps rest while its clock is wrong, and it serves nothing else.
+    resources.registry.needs_right_clock = True
+    if not settings.worker_port:
+        yield
+        return
+    address = (settings.host, settings.worker_port)
+    async with _probing(resources, address, "--host or --port"):
+        yield
 
 
 class _Stopping(asyncio.Event):

@@ -27,9 +27,17 @@ class Health(BaseModel):
 
 
 @router.head(PATHS[0], include_in_schema=False)
-@router.get(PATHS[0], summary="Liveness", operation_id="getHealth")
-async def get_health() -> Health:
-    """Return 200 while the process can answer."""
+@router.get(
+    PATHS[0],
+    summary="Liveness",
+    operation_id="getHealth",
+    responses={503: ERROR_RESPONSES[503]},
+)
+async def get_health(resources: ProcessResources) -> Health:
+    """Return 200 while the process can answer; one with a worker, while that looks for work."""
+    if not resources.registry.is_working():
+        message = "The worker has not looked for work for 30 seconds."
+        raise Unavailable(message, Reason.NOT_READY, retry_after_seconds=1)
     return Health(status=_READY)
 
 

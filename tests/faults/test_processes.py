@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.live import LiveServer, live_server
+from tests.support.live import free_port, live_server
 from tests.support.workers import own_database, worker
 
 _SOON_SECONDS = 60
@@ -39,24 +39,30 @@ def variables(url: str, **more: str) -> dict[str, str]:
     return {f"MEMORY_BANK_{name.upper()}": value for name, value in given.items()}
 
 
-def readiness(server: LiveServer) -> tuple[int, str]:
+def readiness(url: str) -> tuple[int, str]:
     """Return the status of `/readyz`, and what it says of workers."""
-    answer = httpx.get(f"{server.url}/readyz")
+    answer = httpx.get(f"{url}/readyz")
     said: dict[str, Any] = answer.json()
     checks = said.get("checks") or said["error"]["details"][0]["metadata"]
     return answer.status_code, checks["workers"]
 
 
 def test_a_killed_worker_is_missed_by_a_server_that_needs_one(url: str, tmp_path: Path) -> None:
+    port = free_port()
+    command = ("app.process.cli", "worker", "--port", str(port))
     with (
-        worker(url, **_QUICK) as running,
+        worker(url, command=command, **_QUICK) as running,
         live_server(tmp_path, **variables(url, require_worker="true")) as server,
     ):
-        assert readiness(server) == (200, "1 seen")
+        assert readiness(server.url) == (200, "1 seen")
+        own = f"http://127.0.0.1:{port}"
+        assert httpx.get(f"{own}/healthz").status_code == 200
+        eventually(lambda: readiness(own) == (200, "1 seen"))
+        assert "memory_bank_workers_seen 1.0" in httpx.get(f"{own}/metrics").text
         running.kill()
-        eventually(lambda: readiness(server) == (503, "0 seen"))
+        eventually(lambda: readiness(server.url) == (503, "0 seen"))
         with worker(url, **_QUICK) as another:
-            eventually(lambda: readiness(server) == (200, "1 seen"))
+            eventually(lambda: readiness(server.url) == (200, "1 seen"))
             another.terminate()
             another.wait(_SOON_SECONDS)
-            assert readiness(server) == (503, "0 seen")
+            assert readiness(server.url) == (503, "0 seen")

@@ -44,6 +44,12 @@ def test_runs_a_command_that_exists(services: dict[str, Any], name: str) -> None
     assert CliRunner().invoke(app, [*services[name]["command"], "--help"]).exit_code == 0
 
 
+def test_the_health_of_the_worker_is_asked_at_its_port(services: dict[str, Any]) -> None:
+    worker = services["worker"]
+    assert worker["command"] == ["worker", "--port", "8001"]
+    assert "'127.0.0.1', 8001" in worker["healthcheck"]["test"][-1]
+
+
 @pytest.mark.parametrize("name", _OURS)
 def test_all_use_the_one_database_with_its_password(services: dict[str, Any], name: str) -> None:
     database = services["postgres"]["environment"]

@@ -34,12 +34,10 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import repository
+from app.platform.operations.store.queue import PENDING, RUNNING
 from app.platform.operations.store.repository import Ended, Owned
 from app.platform.operations.store.tables import OperationRow
 
-# Literals, not parameters: a generic plan must see them to use the partial indexes.
-_PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
-_RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
 
@@ -69,18 +67,18 @@ def _claim_statement() -> ReturningUpdate[OperationRow]:
     key_is_free = ~exists().where(
         other.engine_id == OperationRow.engine_id,
         other.key == OperationRow.key,
-        other.state == _RUNNING,
+        other.state == RUNNING,
         other.operation_id != OperationRow.operation_id,
     )
     is_abandoned = and_(
-        OperationRow.state == _RUNNING, OperationRow.lease_until < func.clock_timestamp()
+        OperationRow.state == RUNNING, OperationRow.lease_until < func.clock_timestamp()
     )
     oldest = (
         select(OperationRow.engine_id, OperationRow.operation_id)
         .where(
             # A running operation was due when it was claimed, so this bounds the index scan.
             OperationRow.due_time <= at,
-            or_(OperationRow.state == _PENDING, is_abandoned),
+            or_(OperationRow.state == PENDING, is_abandoned),
             key_is_free,
         )
         .order_by(OperationRow.due_time, OperationRow.operation_id)
@@ -137,9 +135,9 @@ async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta)
             OperationRow.engine_id == wanted.engine_id,
             OperationRow.operation_id == wanted.operation_id,
             or_(
-                OperationRow.state == _PENDING,
+                OperationRow.state == PENDING,
                 and_(
-                    OperationRow.state == _RUNNING,
+                    OperationRow.state == RUNNING,
                     OperationRow.lease_until < func.clock_timestamp(),
                 ),
             ),
@@ -186,7 +184,7 @@ class Queue:
 async def queue_at(session: Session, now: datetime) -> Queue:
     """Return the due operations of all engines that no worker has claimed."""
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
-        OperationRow.state == _PENDING, OperationRow.due_time <= now
+        OperationRow.state == PENDING, OperationRow.due_time <= now
     )
     due, oldest = (await session.execute(statement)).one()
     return Queue(due, oldest)
@@ -209,7 +207,7 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
         select(OperationRow.operation_id)
         .where(
             OperationRow.engine_id == engine_id,
-            OperationRow.state == _PENDING,
+            OperationRow.state == PENDING,
             OperationRow.kind != _INGEST,
             OperationRow.kind != SUMMARIZE,
         )
@@ -230,12 +228,12 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
 
 async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
     """Return the pending or running operation of a kind and a key, if any."""
-    is_waiting = and_(OperationRow.state == _PENDING, OperationRow.kind != _INGEST)
+    is_waiting = and_(OperationRow.state == PENDING, OperationRow.kind != _INGEST)
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
         OperationRow.key == key,
-        or_(is_waiting, OperationRow.state == _RUNNING),
+        or_(is_waiting, OperationRow.state == RUNNING),
     )
     return (await session.execute(statement.limit(1))).scalar_one_or_none()
 
@@ -348,7 +346,7 @@ async def reschedule(
     )
     moved = (await session.execute(statement)).scalar_one()
     note(session, operation=moved.name)
-    await repository.wake_if_due(session, moved, now)
+    await repository.wake_if_soon(session, moved, now)
     return moved
 
 
@@ -361,7 +359,7 @@ async def run_now(
         .where(
             OperationRow.engine_id == engine_id,
             OperationRow.operation_id.in_(operation_ids),
-            OperationRow.state == _PENDING,
+            OperationRow.state == PENDING,
         )
         .values(due_time=now)
         .execution_options(synchronize_session=False)

@@ -1,16 +1,21 @@
-"""Unfinished work: its lookup, and its count of attempts.
+"""Unfinished work: its lookup, its next time, and its count of attempts.
 
 All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection
+from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, func, literal_column, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
+
+# Literals, not parameters: a generic plan must see them to use the partial indexes.
+PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
+RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
 
 async def keys_unfinished(
@@ -24,6 +29,20 @@ async def keys_unfinished(
         OperationRow.state.in_([OperationState.PENDING, OperationState.RUNNING]),
     )
     return frozenset(key for key in (await session.execute(statement)).scalars() if key)
+
+
+async def next_due(session: Session, now: datetime) -> datetime | None:
+    """Return when the next operation becomes due, or the next lease ends; None: neither is known.
+
+    For a worker that has just found nothing: it is not told of these.
+    """
+    waiting = select(func.min(OperationRow.due_time)).where(
+        OperationRow.state == PENDING, OperationRow.due_time > now
+    )
+    leased = select(func.min(OperationRow.lease_until)).where(OperationRow.state == RUNNING)
+    both = func.least(waiting.scalar_subquery(), leased.scalar_subquery())
+    due: datetime | None = (await session.execute(select(both))).scalar_one()
+    return due
 
 
 async def restart_attempts(session: Session, owned: Owned) -> bool:

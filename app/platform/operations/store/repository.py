@@ -26,7 +26,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.logic.states import SOON, OperationState, type_url
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
@@ -128,13 +128,13 @@ class NewOperation:
 async def insert(session: Session, new: NewOperation) -> OperationRow:
     """Insert an operation for a worker; wake the workers at commit if it is due."""
     row = await _insert(session, new, OperationState.PENDING)
-    await wake_if_due(session, row, new.now)
+    await wake_if_soon(session, row, new.now)
     return row
 
 
-async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
-    """Wake the workers at commit if this operation is due."""
-    if row.due_time <= now:
+async def wake_if_soon(session: Session, row: OperationRow, now: datetime) -> None:
+    """Wake the workers at commit if this operation is due before they look again."""
+    if row.due_time <= now + SOON:
         await wake(session)
 
 
