@@ -16,6 +16,7 @@ from app.platform.operations.store.tables import OperationRow
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
 PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
+_FAILED: ColumnElement[str] = literal_column(f"'{OperationState.FAILED}'")
 
 
 async def keys_unfinished(
@@ -43,6 +44,20 @@ async def next_due(session: Session, now: datetime) -> datetime | None:
     both = func.least(waiting.scalar_subquery(), leased.scalar_subquery())
     due: datetime | None = (await session.execute(select(both))).scalar_one()
     return due
+
+
+async def count_running(session: Session) -> int:
+    """Return the number of running operations of all engines."""
+    statement = select(func.count()).where(OperationRow.state == RUNNING)
+    return (await session.execute(statement)).scalar_one()
+
+
+async def count_failed(session: Session, since: datetime) -> int:
+    """Return the number of operations of all engines that have failed since a time."""
+    statement = select(func.count()).where(
+        OperationRow.state == _FAILED, OperationRow.update_time >= since
+    )
+    return (await session.execute(statement)).scalar_one()
 
 
 async def restart_attempts(session: Session, owned: Owned) -> bool:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from importlib.metadata import version
 from socket import gethostname
@@ -24,6 +24,7 @@ from app.platform.processes.store import repository
 log = structlog.get_logger()
 
 _SEEN = Gauge("memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds.")
+RELEASE = version("open-memory-bank")
 _BEAT_SECONDS = 5.0
 """Longest wait for the database; the next heartbeat may be better off."""
 _STOP_SECONDS = 1.0
@@ -49,16 +50,18 @@ class Activity:
 
     Attributes:
         count_running: counts the operations that it runs.
+        start_time: when it started.
         has_swept: whether it has run the sweeps since its last heartbeat.
     """
 
+    start_time: datetime
     count_running: Callable[[], int] = lambda: 0
     has_swept: bool = False
 
     @classmethod
     def of(cls, resources: Resources) -> "Activity":
         """Return that of the process."""
-        activity: Activity = resources.kept.setdefault(cls, cls())
+        activity: Activity = resources.kept.setdefault(cls, cls(resources.clock.now()))
         return activity
 
 
@@ -79,9 +82,11 @@ class Heart:
         """Store the state of the process. Opens a short transaction."""
         state = self._state(await asyncio.to_thread(wanted_revision))
         activity = Activity.of(self.resources)
+        has_swept = activity.has_swept
         async with self.resources.db.transaction() as session:
-            await repository.beat(session, state, has_swept=activity.has_swept)
-        activity.has_swept = False
+            await repository.beat(session, state, has_swept=has_swept)
+        # Sweeps that have ended meanwhile are for the next heartbeat.
+        activity.has_swept = activity.has_swept and not has_swept
 
     async def stop(self) -> None:
         """Remove the process from the live ones. Opens a short transaction."""
@@ -112,7 +117,7 @@ class Heart:
         return {
             "process_id": self.process_id,
             "kind": self.kind,
-            "release": version("open-memory-bank"),
+            "release": RELEASE,
             "schema": schema,
             "host": gethostname(),
             "pid": os.getpid(),
@@ -138,10 +143,11 @@ async def beating(resources: Resources, kind: Kind) -> AsyncIterator[None]:
 async def count_workers(resources: Resources) -> int:
     """Return the number of live workers."""
     async with resources.db.snapshot() as session:
-        return await repository.count_live(session, _WORKERS, _seen_for(resources))
+        return await repository.count_live(session, _WORKERS, seen_for(resources))
 
 
-def _seen_for(resources: Resources) -> timedelta:
+def seen_for(resources: Resources) -> timedelta:
+    """Return the age of the last heartbeat up to which a process counts as live."""
     return timedelta(seconds=resources.settings.tuning.process_seen_seconds)
 
 
@@ -154,6 +160,11 @@ async def check_workers(resources: Resources) -> Check:
     """Return the check of `/readyz` on workers; none is a failure only where one is required."""
     count = await count_workers(resources)
     return Check(f"{count} seen", is_passed=count > 0 or not resources.settings.require_worker)
+
+
+def install(resources: Resources) -> None:
+    """Note when the process started."""
+    Activity.of(resources)
 
 
 async def remove_silent(session: Session, limit: int) -> int:

@@ -1,6 +1,6 @@
 """Heartbeats. All times are the database's, the only clock that processes share."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -31,6 +31,16 @@ async def count_live(session: Session, kinds: Collection[str], age: timedelta) -
     """Return the number of processes of these kinds whose last beat is at most `age` old."""
     statement = select(func.count()).where(ProcessRow.kind.in_(kinds), _is_live(session, age))
     return (await session.execute(statement)).scalar_one()
+
+
+async def list_live(session: Session, age: timedelta) -> Sequence[ProcessRow]:
+    """Return the processes whose last beat is at most `age` old, the oldest first."""
+    statement = (
+        select(ProcessRow)
+        .where(_is_live(session, age))
+        .order_by(ProcessRow.start_time, ProcessRow.process_id)
+    )
+    return (await session.execute(statement)).scalars().all()
 
 
 async def remove_silent(session: Session, age: timedelta, limit: int) -> int:
