@@ -30,6 +30,10 @@ VARIABLES = [*Settings.model_fields, *(f"{name}{SUFFIX}" for name in SECRETS)]
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
+IN_USE = 3
+"""Processes of another release use the database."""
+OUTDATED = 75
+"""The database has another release's schema: the supervisor is to start that. EX_TEMPFAIL."""
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:

@@ -47,7 +47,7 @@ class Permission(StrEnum):
     AUDIT_LIST_ALL = "audit.listAll"
     METRICS_GET = "metrics.get"
     SERVER_GET = "server.get"
-    """What runs here, and how. Not part of `metrics.get`: the key of a scraper needs none of it."""
+    """Not part of `metrics.get`: the key of a scraper need not know hosts and processes."""
 
     ARTIFACTS_WRITE = "artifacts.write"
     ARTIFACTS_REFERENCE = "artifacts.reference"

@@ -81,6 +81,8 @@ class Readiness:
         Raises:
             ServiceError: the database cannot be queried.
         """
+        if self._db.fence.closed.is_set():
+            return "of another release"
         is_due = self._is_due(self._looked, _LOOK_INTERVAL)
         state = await schema_state(self._db, looks_for_parts=is_due)
         if is_due and state == OK:

@@ -34,7 +34,10 @@ class ServerProcess(WireModel):
     """A process, at its last heartbeat."""
 
     process_id: str
-    kind: str = Field(description="`API`, `WORKER` or `API_AND_WORKER`.", examples=["WORKER"])
+    kind: str = Field(
+        description="`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION`: one that is forced.",
+        examples=["WORKER"],
+    )
     release: str
     schema_: str = Field(alias="schema", description="Revision of the schema that it needs.")
     host: str
@@ -50,7 +53,7 @@ class ServerProcess(WireModel):
     )
 
 
-class Server(WireModel):
+class ServerInfo(WireModel):
     """The service, as seen by the process that answers."""
 
     version: str = Field(description="Release of this process.")

@@ -17,7 +17,7 @@ from app.adapters.db.migrate import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.processes.services.processes import Kind, beating
+from app.platform.processes.services.processes import ProcessKind, beating
 from app.platform.processes.store.tables import ProcessRow
 from app.platform.upkeep.jobs import sweep_once
 from app.platform.upkeep.service import UpkeepService
@@ -47,7 +47,7 @@ async def until_there(database: Database, count: int) -> None:
 
 
 @asynccontextmanager
-async def live(resources: Resources, kind: Kind) -> AsyncIterator[None]:
+async def live(resources: Resources, kind: ProcessKind) -> AsyncIterator[None]:
     """Let a process of a kind send one heartbeat."""
     before = len(await rows(resources.db))
     async with beating(resources, kind):
@@ -63,14 +63,14 @@ async def test_workers_count_from_their_first_heartbeat_to_their_end(
     client: httpx.AsyncClient, resources: Resources, clock: FixedClock
 ) -> None:
     assert await seen(client) == "0 seen"
-    async with live(resources, Kind.API):
+    async with live(resources, ProcessKind.API):
         assert await seen(client) == "0 seen"
-    async with live(resources, Kind.WORKER), live(resources, Kind.API_AND_WORKER):
+    async with live(resources, ProcessKind.WORKER), live(resources, ProcessKind.API_AND_WORKER):
         assert await seen(client) == "2 seen"
         metrics = (await client.get("http://test/metrics")).text
         assert "memory_bank_workers_seen 2.0" in metrics.splitlines()
     assert await seen(client) == "0 seen"
-    async with live(resources, Kind.WORKER):
+    async with live(resources, ProcessKind.WORKER):
         clock.advance(timedelta(seconds=30))
         assert await seen(client) == "1 seen"
         clock.advance(timedelta(seconds=1))
@@ -80,7 +80,7 @@ async def test_workers_count_from_their_first_heartbeat_to_their_end(
 async def test_a_process_that_is_silent_for_an_hour_is_removed(
     resources: Resources, database: Database, clock: FixedClock
 ) -> None:
-    async with live(resources, Kind.API):
+    async with live(resources, ProcessKind.API):
         clock.advance(timedelta(hours=1))
         await UpkeepService.of(resources).sweep()
         assert len(await rows(database)) == 1
@@ -93,7 +93,7 @@ async def test_a_heartbeat_has_the_release_the_schema_and_the_last_sweep(
     resources: Resources, database: Database
 ) -> None:
     quick = resources.settings.model_copy(update={"process_beat_seconds": 0.01})
-    async with live(replace(resources, settings=quick), Kind.WORKER):
+    async with live(replace(resources, settings=quick), ProcessKind.WORKER):
         (row,) = await rows(database)
         assert (row.kind, row.schema, row.running) == ("WORKER", wanted_revision(), 0)
         assert (row.start_time, row.last_sweep_time) == (START, None)
@@ -107,7 +107,7 @@ async def test_heartbeats_that_fail_are_told_once_and_stop_nothing(resources: Re
     quick = resources.settings.model_copy(update={"process_beat_seconds": 0.01})
     nowhere = Database(open_engine(_NOWHERE, quick))
     with capture_logs() as lines:
-        async with beating(replace(resources, settings=quick, db=nowhere), Kind.WORKER):
+        async with beating(replace(resources, settings=quick, db=nowhere), ProcessKind.WORKER):
             await asyncio.sleep(0.3)
     await nowhere.close()
     assert [line["event"] for line in lines].count("process.beat_failed") == 1

@@ -16,7 +16,7 @@ from app.adapters.db.migrate import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.processes.services.processes import Kind
+from app.platform.processes.services.processes import ProcessKind
 from app.platform.processes.services.server import ServerService
 from tests.api.processes.test_heartbeats import live
 from tests.support.bank import Json, ok
@@ -40,7 +40,7 @@ async def test_the_live_processes_are_told_and_no_others(
     nobody = {**own, "database": {"schema": "ok"}, "queue": _EMPTY_QUEUE, "processes": []}
     assert await server(client) == nobody
     settings = resources.settings.model_copy(update={"process_beat_seconds": 600.0})
-    async with live(replace(resources, settings=settings), Kind.WORKER):
+    async with live(replace(resources, settings=settings), ProcessKind.WORKER):
         (process,) = (await server(client))["processes"]
         assert len(process.pop("processId")) == 16
         assert process == {

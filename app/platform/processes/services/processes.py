@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 from prometheus_client import Gauge
 
+from app.adapters.db.fence import other_revision
 from app.adapters.db.migrate import wanted_revision
 from app.adapters.db.session import Session
 from app.adapters.resources import Check, Resources
@@ -32,7 +33,7 @@ _STOP_SECONDS = 1.0
 _KEPT_FOR = timedelta(hours=1)
 
 
-class Kind(StrEnum):
+class ProcessKind(StrEnum):
     """The work of a process."""
 
     API = "API"
@@ -41,7 +42,7 @@ class Kind(StrEnum):
     """A server with its own database, which also runs the worker."""
 
 
-_WORKERS = (Kind.WORKER, Kind.API_AND_WORKER)
+_WORKERS = (ProcessKind.WORKER, ProcessKind.API_AND_WORKER)
 
 
 @dataclass
@@ -74,22 +75,32 @@ class Heart:
     """
 
     resources: Resources
-    kind: Kind
+    kind: ProcessKind
     process_id: str = field(default_factory=lambda: secrets.token_hex(8))
     _is_failing: bool = field(default=False, init=False)
 
     async def beat(self) -> None:
-        """Store the state of the process. Opens a short transaction."""
-        state = self._state(await asyncio.to_thread(wanted_revision))
+        """Look for the fence, then store the state of the process. Opens short transactions."""
+        db, wanted = self.resources.db, await asyncio.to_thread(wanted_revision)
+        async with db.snapshot() as session:
+            connection = await session.connection()
+            other = await connection.run_sync(other_revision, wanted)
+        if other is not None:
+            db.fence.close(other)
+        if db.fence.closed.is_set():
+            return
+        state = self._state(wanted)
         activity = Activity.of(self.resources)
         has_swept = activity.has_swept
-        async with self.resources.db.transaction() as session:
+        async with db.transaction() as session:
             await repository.beat(session, state, has_swept=has_swept)
         # Sweeps that have ended meanwhile are for the next heartbeat.
         activity.has_swept = activity.has_swept and not has_swept
 
     async def stop(self) -> None:
         """Remove the process from the live ones. Opens a short transaction."""
+        if self.resources.db.fence.closed.is_set():
+            return
         async with self.resources.db.transaction() as session:
             await repository.remove(session, self.process_id)
 
@@ -127,7 +138,7 @@ class Heart:
 
 
 @asynccontextmanager
-async def beating(resources: Resources, kind: Kind) -> AsyncIterator[None]:
+async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None]:
     """Send heartbeats beside the block; after the block, remove the process."""
     heart = Heart(resources, kind)
     task = asyncio.create_task(heart.keep_beating())

@@ -1,4 +1,4 @@
-"""What runs in the service, for its administrators."""
+"""The state of the whole service, for its administrators."""
 
 import asyncio
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, ServiceError
 from app.platform.operations.store import leases, queue
-from app.platform.processes.schemas import Server, ServerDatabase, ServerProcess, ServerQueue
+from app.platform.processes.schemas import ServerDatabase, ServerInfo, ServerProcess, ServerQueue
 from app.platform.processes.services.processes import RELEASE, Activity, seen_for
 from app.platform.processes.store import repository
 from app.platform.processes.store.tables import ProcessRow
@@ -26,7 +26,7 @@ class ServerService:
 
     resources: Resources
 
-    async def get(self) -> Server:
+    async def get(self) -> ServerInfo:
         """Return what runs here; without the database, what this process knows of itself."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
@@ -34,7 +34,7 @@ class ServerService:
         except (ServiceError, TimeoutError):
             told = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
         start_time = Activity.of(self.resources).start_time
-        return Server(version=RELEASE, start_time=start_time, **told)
+        return ServerInfo(version=RELEASE, start_time=start_time, **told)
 
     async def _from_database(self) -> dict[str, Any]:
         """Return the fields that the database tells; of another schema, only its state."""
