@@ -67,6 +67,14 @@ class Retry:
     renew: "Callable[[Resources, Session, Any, Any], Awaitable[Any]]"
 
 
+@dataclass(frozen=True)
+class Check:
+    """A check of `/readyz`: its state in words, and whether the process is ready by it."""
+
+    state: str
+    is_passed: bool
+
+
 @dataclass
 class Registry:
     """The hooks that features have registered.
@@ -83,6 +91,9 @@ class Registry:
         texts: what a scan for sensitive values rewrites in place, beside memories.
         holders: decide whether the deletion of an engine needs `force`.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
+        checks: what features add to `/readyz`, by name.
+        is_working: decides `/healthz` of a process that runs operations.
+        needs_right_clock: whether a clock that is too wrong makes the process unready.
     """
 
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
@@ -95,6 +106,9 @@ class Registry:
     texts: tuple[TextsOf, ...] = ()
     holders: tuple[HoldsAnything, ...] = ()
     waiting_kinds: tuple[str, ...] = ()
+    checks: dict[str, Callable[[], Awaitable[Check]]] = field(default_factory=dict)
+    is_working: Callable[[], bool] = lambda: True
+    needs_right_clock: bool = False
 
 
 @dataclass(frozen=True, repr=False)  # asyncio prints the results of tasks: a text of all settings

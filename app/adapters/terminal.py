@@ -30,6 +30,10 @@ VARIABLES = [*Settings.model_fields, *(f"{name}{SUFFIX}" for name in SECRETS)]
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
+IN_USE = 3
+"""Processes of another release use the database."""
+OUTDATED = 75
+"""The database has another release's schema: the supervisor is to start that. EX_TEMPFAIL."""
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
@@ -99,7 +103,7 @@ def _warn(tuning: Tuning) -> None:
     secrets = [*(PREFIX + name.upper() for name in SECRETS), *PROVIDER_KEYS]
     for name in exposed(environment(), secrets):
         log.warning("settings.exposed", name=name, why="the group or everybody may read the file")
-    for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):
+    for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT", f"{PREFIX}WORKER_PORT"):
         if is_of_a_link(port := environment().get(name, "")):
             meaning = "set by the container platform for a service of this name, and not read"
             log.warning("settings.ignored", name=name, value=port, why=meaning)

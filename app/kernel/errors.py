@@ -166,6 +166,8 @@ class Reason(StrEnum):
     """The client has stopped waiting for the answer."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     """The database cannot be reached at the moment."""
+    SCHEMA_CHANGED = "SCHEMA_CHANGED"
+    """The database has another release's schema, or is about to; the process writes no more."""
     NOT_READY = "NOT_READY"
     """A dependency, named in the metadata, is not ready, or texts are not yet cut into chunks."""
     INTERNAL = "INTERNAL"

@@ -46,6 +46,8 @@ class Permission(StrEnum):
     """The audit of an engine."""
     AUDIT_LIST_ALL = "audit.listAll"
     METRICS_GET = "metrics.get"
+    SERVER_GET = "server.get"
+    """Not part of `metrics.get`: the key of a scraper need not know hosts and processes."""
 
     ARTIFACTS_WRITE = "artifacts.write"
     ARTIFACTS_REFERENCE = "artifacts.reference"
@@ -117,6 +119,7 @@ WHOLE_SERVICE = frozenset(
         Permission.KEYS_MANAGE,
         Permission.AUDIT_LIST_ALL,
         Permission.METRICS_GET,
+        Permission.SERVER_GET,
     }
 )
 """Permissions that cover all engines; callers bound to some engines or scopes are refused.

@@ -120,7 +120,11 @@ class Tuning:
 
     # Operations, sweeps and indexes
     worker_poll_seconds: PositiveFloat = 0.25
-    """Pause between looks for work when nothing wakes the worker."""
+    """Pause between looks for work while the database's notices are not heard; else up to five
+    seconds.
+    """
+    worker_hung_seconds: PositiveFloat = 30.0
+    """Time without a look for work after which a worker with free places counts as hung."""
     worker_max_attempts: PositiveInt = 10
     """Attempts before an operation fails."""
     worker_retry_base_seconds: PositiveFloat = 1.0
@@ -139,6 +143,10 @@ class Tuning:
     """Such indexes, over all engines; 0: none, every search is exact."""
     scope_index_interval_seconds: PositiveFloat = 600.0
     """Interval of the look for scopes that need one, or no longer do."""
+    process_beat_seconds: PositiveFloat = 5.0
+    """Pause between two heartbeats of a process."""
+    process_seen_seconds: PositiveFloat = 30.0
+    """Age of the last heartbeat up to which a process counts as live."""
     operation_wait_max_seconds: PositiveFloat = 60.0
     """Longest wait of `:wait` before it answers the running operation."""
 

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from app.adapters.db import migrate
-from app.adapters.db.migrate import SchemaError
+from app.adapters.db.migrate import OldProcessesError, SchemaError
+from app.adapters.db.old_processes import Beside
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
-from app.adapters.terminal import MISUSED, fail, read_settings
+from app.adapters.terminal import IN_USE, MISUSED, OUTDATED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.process import cost_commands, erasure_commands, key_commands, operation_commands
 
@@ -31,10 +32,12 @@ app.command("costs")(cost_commands.costs)
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process; report errors that an operator can fix in one sentence."""
     # Imported here, so that `--help` and usage errors answer at once.
-    from app.process.serving import ServeError, run  # noqa: PLC0415 - as above
+    from app.process.serving import SchemaChangedError, ServeError, run  # noqa: PLC0415 - as above
 
     try:
         run(process)
+    except SchemaChangedError as error:
+        fail(str(error), OUTDATED)
     except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
         fail(str(error))
 
@@ -53,9 +56,12 @@ def serve(
 
 
 @app.command()
-def worker() -> None:
+def worker(
+    host: Annotated[str | None, typer.Option(help="Address of the port.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of health and metrics; 0: none.")] = None,
+) -> None:
     """Run operations and sweeps; for an external database, beside one or more servers."""
-    settings = read_settings()
+    settings = read_settings(host=host, worker_port=port)
     if settings.database_url is None:
         fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
     from app.process import serving  # noqa: PLC0415 - as in _run
@@ -74,6 +80,14 @@ def migrate_database(
             " embeds their texts again.",
         ),
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Migrate although processes of another release are live: they stop writing within"
+            " 10 seconds, and end.",
+        ),
+    ] = False,
 ) -> None:
     """Bring an external database to the schema of this release."""
     settings = read_settings()
@@ -84,7 +98,10 @@ def migrate_database(
             settings.database_url.get_secret_value(),
             settings.tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
+            beside=Beside(force, settings.tuning.process_seen_seconds),
         )
+    except OldProcessesError as error:
+        fail(str(error), IN_USE)
     except SchemaError as error:
         fail(str(error))
     if recreate_vectors:

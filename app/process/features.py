@@ -6,6 +6,7 @@ to others are removed before them.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.feature import FEATURE as READERS
@@ -30,6 +31,7 @@ from app.platform.audit.feature import FEATURE as AUDIT
 from app.platform.engines.feature import FEATURE as ENGINES
 from app.platform.limits.feature import FEATURE as LIMITS
 from app.platform.operations.feature import FEATURE as OPERATIONS
+from app.platform.processes.feature import FEATURE as PROCESSES
 from app.platform.sessions.feature import FEATURE as SESSIONS
 from app.platform.upkeep.feature import FEATURE as UPKEEP
 from app.platform.usage.feature import FEATURE as USAGE
@@ -58,6 +60,7 @@ FEATURES = (
     OPERATIONS,
     AUDIT,
     UPKEEP,
+    PROCESSES,
     LIMITS,
     ENGINES,
     USAGE,
@@ -82,6 +85,7 @@ def check(features: Sequence[Feature]) -> None:
         ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
         ("erasure of", ((feature, _erased(feature)) for feature in features)),
         ("gauge", ((feature, feature.gauges) for feature in features)),
+        ("check", ((feature, feature.checks) for feature in features)),
         ("retry", ((feature, feature.retries) for feature in features)),
         ("response reader", ((feature, feature.response_readers) for feature in features)),
         ("method", ((feature, _methods(feature)) for feature in features)),
@@ -146,6 +150,8 @@ def register(resources: Resources) -> Resources:
         registry.retries.update(feature.retries)
         for kind, reader in feature.response_readers.items():
             registry.response_readers[kind] = reader(resources)
+        for name, check_ready in feature.checks.items():
+            registry.checks[name] = partial(check_ready, resources)
         if feature.install is not None:
             feature.install(resources)
     return resources

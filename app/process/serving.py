@@ -27,6 +27,7 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
+from app.platform.processes.services.processes import ProcessKind, beating
 from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
@@ -40,12 +41,18 @@ log = structlog.get_logger()
 
 _BACKLOG = 2048
 """Limit of connections not yet accepted; uvicorn's default."""
+_OUTDATED_SECONDS = 5.0
+"""Time in which probes and callers are told that the process may write no more, before its end."""
 _GARBAGE = (10_000, 20, 20)
 """Thresholds of the garbage collector, from the young to the old generation."""
 
 
 class ServeError(RuntimeError):
     """The server cannot start; the message names the reason."""
+
+
+class SchemaChangedError(ServeError):
+    """The database has the schema of another release."""
 
 
 @dataclass(frozen=True)
@@ -175,16 +182,20 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         ServeError: the address is invalid or in use.
     """
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
-    try:
-        await worker.enter_async_context(watched())
-        if settings.database_url is None:
-            await worker.enter_async_context(working(resources))
-        if settings.metrics_port:
-            await probes.enter_async_context(_metrics_listening(settings, resources))
-        yield await server.enter_async_context(_listening(settings, resources))
-    finally:
-        resources.stopping.set()
-        await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
+    kind = ProcessKind.API_AND_WORKER if settings.database_url is None else ProcessKind.API
+    async with beating(resources, kind):
+        try:
+            await worker.enter_async_context(watched())
+            if kind is ProcessKind.API_AND_WORKER:
+                await worker.enter_async_context(working(resources))
+            if settings.metrics_port:
+                names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+                address = (settings.metrics_host, settings.metrics_port)
+                await probes.enter_async_context(_probing(resources, address, names))
+            yield await server.enter_async_context(_listening(settings, resources))
+        finally:
+            resources.stopping.set()
+            await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
 @asynccontextmanager
@@ -199,9 +210,12 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
-    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
-    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+async def _probing(
+    resources: Resources, address: tuple[str, int], names: str
+) -> AsyncIterator[None]:
+    """Serve health and metrics without a key beside the block; `names` are those of the address."""
+    settings = resources.settings
+    with _socket(*address, names) as bound:
         http = connections_of(settings, _has_no_bodies, render_last)
         async with served(create_metrics_app(resources), settings, bound, http):
             yield
@@ -229,20 +243,33 @@ async def serve(settings: Settings) -> None:
         async with serving(settings, process.resources) as listening:
             stopping.is_up = True
             _announce(settings, listening.port, process.resources, key)
-            await _until_asked(stopping, listening.task)
+            await _until_asked(stopping, process.resources, listening.task)
 
 
-async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> None:
+async def _until_asked(
+    stopping: asyncio.Event, resources: Resources, *servers: asyncio.Task[None]
+) -> None:
     """Wait until the process is asked to stop.
 
     Raises:
-        ServeError: the server ended first.
+        SchemaChangedError: the process may write no more; its probes have said so for a while.
+        ServeError: a server ended first.
     """
     asked = asyncio.create_task(stopping.wait())
-    await asyncio.wait({asked, server}, return_when=asyncio.FIRST_COMPLETED)
+    outdated = asyncio.create_task(resources.db.fence.closed.wait())
+    await asyncio.wait({asked, outdated, *servers}, return_when=asyncio.FIRST_COMPLETED)
+    if outdated.done() and not asked.done():
+        await asyncio.wait({asked}, timeout=_OUTDATED_SECONDS)
     asked.cancel()
-    if not stopping.is_set():
-        raise ServeError("The server ended by itself; see the log for the reason.")
+    outdated.cancel()
+    if stopping.is_set():
+        return
+    if resources.db.fence.closed.is_set():
+        raise SchemaChangedError(
+            "The database has the schema of another release; the process ends, so that its"
+            " supervisor starts that release."
+        )
+    raise ServeError("The server ended by itself; see the log for the reason.")
 
 
 def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
@@ -254,6 +281,9 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
     """Run the worker until SIGINT or SIGTERM, beside servers on an external database.
 
     Without a `clock`, the process uses that of its machine.
+
+    Raises:
+        SchemaChangedError: the database has the schema of another release.
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
@@ -261,12 +291,28 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
             traced(),
             watched(),
             open_resources(settings, url, clock) as resources,
+            beating(resources, ProcessKind.WORKER),
             working(resources),
+            _worker_port(resources),
         ):
             await _warm(resources)
             await asyncio.to_thread(show_build, "worker")
             stopping.is_up = True
-            await stopping.wait()
+            await _until_asked(stopping, resources)
+
+
+@asynccontextmanager
+async def _worker_port(resources: Resources) -> AsyncIterator[None]:
+    """Serve health and metrics of a worker beside the block, if it has a port."""
+    settings = resources.settings
+    # Its sweeps rest while its clock is wrong, and it serves nothing else.
+    resources.registry.needs_right_clock = True
+    if not settings.worker_port:
+        yield
+        return
+    address = (settings.host, settings.worker_port)
+    async with _probing(resources, address, "--host or --port"):
+        yield
 
 
 class _Stopping(asyncio.Event):

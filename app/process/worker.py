@@ -1,7 +1,7 @@
 """The worker: runs operations of every kind, and the periodic work of every feature."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -13,6 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.failures import describe
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.waking import CHANNEL
+from app.platform.processes.services.processes import Activity
 from app.process.features import FEATURES, jobs, register
 
 log = structlog.get_logger()
@@ -32,11 +33,10 @@ async def working(resources: Resources) -> AsyncIterator[None]:
     """Run the worker beside the block; after the block, give running work time to end."""
     runner = make_runner(resources)
     scheduler = _scheduler(resources)
-    tasks = [
-        asyncio.create_task(_kept_running(runner)),
-        *_listening(resources, runner.wake),
-    ]
+    tasks = [asyncio.create_task(_kept_running(runner)), *_listening(resources, runner)]
     scheduler.start()
+    Activity.of(resources).count_running = runner.count_running
+    resources.registry.is_working = runner.is_looking
     try:
         yield
     finally:
@@ -58,7 +58,7 @@ async def _kept_running(runner: Runner) -> None:
             await asyncio.sleep(_RESTART_SECONDS)
 
 
-def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.Task[None]]:
+def _listening(resources: Resources, runner: Runner) -> list[asyncio.Task[None]]:
     """Listen for new operations, unless only a pooler can be reached: it drops notifications."""
     settings = resources.settings
     if settings.listen_url is not None:
@@ -67,7 +67,7 @@ def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.T
         return []
     else:
         url = resources.database_url
-    return [asyncio.create_task(listen(url, CHANNEL, wake))]
+    return [asyncio.create_task(listen(url, CHANNEL, runner.notices))]
 
 
 def _scheduler(resources: Resources) -> AsyncIOScheduler:

@@ -68,6 +68,11 @@ class ConnectionSettings(BaseModel):
         " key is needed; 0: none.",
     )
     metrics_host: str = Field("127.0.0.1", description="Address that `metrics_port` is on.")
+    worker_port: Port = Field(
+        0,
+        description="Port of `worker` with `/metrics`, `/healthz` and `/readyz`, for which no key"
+        " is needed, on `MEMORY_BANK_HOST`; 0: none.",
+    )
     max_connections: int = Field(
         900,
         ge=1,

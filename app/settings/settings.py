@@ -232,6 +232,10 @@ class Settings(
 
     # Worker
     worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
+    require_worker: bool = Field(
+        False,
+        description="Whether `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",
+    )
     worker_lease_seconds: float = Field(
         30, gt=0, description="Lease on an operation; renewed at a third of its length."
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
+    Check,
     HoldsAnything,
     RemoveOfEngine,
     Resources,
@@ -56,6 +57,7 @@ class Feature:
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         response_readers: by the kind of the operations whose answers they complete.
         gauges: refreshes metrics from the database, by the source that they stand for.
+        checks: what it adds to `/readyz`, by name.
         install: runs once for the resources of a process, before they serve.
     """
 
@@ -74,4 +76,5 @@ class Feature:
         default_factory=dict
     )
     gauges: Mapping[str, Callable[[Resources], Awaitable[None]]] = field(default_factory=dict)
+    checks: Mapping[str, Callable[[Resources], Awaitable[Check]]] = field(default_factory=dict)
     install: Callable[[Resources], None] | None = None

@@ -1,11 +1,13 @@
 """Liveness and readiness probes, the only routes without a key."""
 
+import asyncio
+
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.adapters.db.readiness import Readiness
-from app.adapters.resources import Resources
-from app.kernel.errors import Reason, Unavailable
+from app.adapters.resources import Check, Resources
+from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.web.context import ProcessResources
 from app.web.errors import ERROR_RESPONSES
 
@@ -13,6 +15,8 @@ router = APIRouter(tags=["service"])
 
 PATHS = ("/healthz", "/readyz")
 _READY = "ok"
+_CHECK_SECONDS = 5.0
+"""Time limit for the checks of features; a database that hangs leaves them unknown."""
 
 
 class Health(BaseModel):
@@ -23,9 +27,17 @@ class Health(BaseModel):
 
 
 @router.head(PATHS[0], include_in_schema=False)
-@router.get(PATHS[0], summary="Liveness", operation_id="getHealth")
-async def get_health() -> Health:
-    """Return 200 while the process can answer."""
+@router.get(
+    PATHS[0],
+    summary="Liveness",
+    operation_id="getHealth",
+    responses={503: ERROR_RESPONSES[503]},
+)
+async def get_health(resources: ProcessResources) -> Health:
+    """Return 200 while the process can answer; one with a worker, while that looks for work."""
+    if not resources.registry.is_working():
+        message = "The worker has not looked for work for 30 seconds."
+        raise Unavailable(message, Reason.NOT_READY, retry_after_seconds=1)
     return Health(status=_READY)
 
 
@@ -37,13 +49,21 @@ async def get_health() -> Health:
     responses={503: ERROR_RESPONSES[503]},
 )
 async def get_readiness(resources: ProcessResources) -> Health:
-    """Return 200 if the database (schema and writes) and the embedder work, else 503."""
+    """Return 200 if the database (schema and writes) and the embedder work, else 503.
+
+    `workers` counts those with a heartbeat within 30 seconds; none is no reason for 503 unless
+    `MEMORY_BANK_REQUIRE_WORKER` is set.
+    """
     checks = {
         **await _readiness(resources).checks(),
         "embedder": _READY if resources.embedder.ready else "loading",
     }
     if any(state != _READY for state in checks.values()):
-        raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
+        raise _not_ready(checks)
+    added = {**_clock_check(resources), **await _feature_checks(resources)}
+    checks |= {name: check.state for name, check in added.items()}
+    if not all(check.is_passed for check in added.values()):
+        raise _not_ready(checks)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
     # `model` is the embedder's as well: it was the only model when the field got its name.
@@ -53,15 +73,31 @@ async def get_readiness(resources: ProcessResources) -> Health:
         "model": model + note,
         "writer": resources.models.writer,
     }
-    return Health(status=_READY, checks={**checks, **_clock_check(resources), **models})
+    return Health(status=_READY, checks={**checks, **models})
 
 
-def _clock_check(resources: Resources) -> dict[str, str]:
+def _not_ready(checks: dict[str, str]) -> Unavailable:
+    return Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
+
+
+def _clock_check(resources: Resources) -> dict[str, Check]:
     """Return the accuracy of the process's clock; requests use the database's clock anyway."""
     skew = resources.skew
     if skew.found is None:
         return {}
-    return {"clock": str(skew) if skew.is_too_large else _READY}
+    if skew.is_too_large:
+        return {"clock": Check(str(skew), is_passed=not resources.registry.needs_right_clock)}
+    return {"clock": Check(_READY, is_passed=True)}
+
+
+async def _feature_checks(resources: Resources) -> dict[str, Check]:
+    """Return the checks of features; those that the database does not answer in time fail."""
+    checks = resources.registry.checks
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            return {name: await check() for name, check in checks.items()}
+    except (ServiceError, TimeoutError):
+        return dict.fromkeys(checks, Check("unknown", is_passed=False))
 
 
 def _readiness(resources: Resources) -> Readiness:

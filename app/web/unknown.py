@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _SHOWN_CHARS = 80
-_IN_EVERY_VERSION = ("auditEvents", "keys", "memoryBanks", "projects", "reasoningEngines")
+_IN_EVERY_VERSION = ("auditEvents", "keys", "memoryBanks", "projects", "reasoningEngines", "server")
 REWRITTEN = tuple(
     f"{version}/{name}" for version in ("/v1", "/v1beta1") for name in _IN_EVERY_VERSION
 )

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "c4d1f0a82200"
-down_revision: str | None = "a9c7e4b21000"
+down_revision: str | None = "b1c27d401200"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

@@ -21,6 +21,7 @@ LEFT_OUT = {
     "erasures": "pseudonyms; the scope goes at the end",
     "model_usage": "sums of an engine and day",
     "pseudonym_keys": "a key",
+    "processes": "the live processes of the service",
     "ticks": "names of periodic work",
 }
 """Tables that hold nothing of a person, and what they hold."""

@@ -36,6 +36,8 @@ ALLOWED = {
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
     "app.platform.operations.store.queue.running_by_kind": "the metrics of the queue",
     "app.platform.operations.store.leases.release_all": "the start of the only worker",
+    "app.platform.operations.store.queue.count_failed": "what runs in the service",
+    "app.platform.operations.store.queue.next_due": "a worker waits for work of any engine",
     "app.platform.operations.store.erasure.remove_old": "a sweep",
     "app.platform.operations.store.kept_requests.clear_old": "a sweep",
     "app.memory.reembedding.store.repository.claim": "a worker takes what waits, of any engine",

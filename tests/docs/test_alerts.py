@@ -10,7 +10,8 @@ from ruamel.yaml import YAML
 
 from tests.packaging.checkout import scratch_folder
 from tests.support.documents import DOCS
-from tests.support.live import KEY, live_server
+from tests.support.live import KEY, free_port, live_server
+from tests.support.workers import own_database, worker
 
 _FOLDER = DOCS / "operations"
 _TYPED = re.compile(r"^# TYPE (\w+) (\w+)$", re.MULTILINE)
@@ -56,16 +57,35 @@ def test_metrics_of_an_expression_are_found() -> None:
     assert _named(expression) == {"x_total", "y_bucket", "z"}
 
 
-def test_alerts_and_dashboard_name_the_metrics_that_are_served() -> None:
-    with scratch_folder() as folder, live_server(folder) as server:
-        answer = httpx.get(f"{server.url}/metrics", headers={"x-goog-api-key": KEY})
+def _scrape(url: str, **headers: str) -> str:
+    """Return the metrics of a process, once it listens."""
+    retrying = httpx.HTTPTransport(retries=10)
+    with httpx.Client(transport=retrying, headers=headers) as client:
+        answer = client.get(f"{url}/metrics")
     assert answer.status_code == 200
-    served = _series(answer.text)
+    return answer.text
+
+
+def test_alerts_and_dashboard_name_the_metrics_that_server_and_worker_serve() -> None:
+    port = free_port()
+    with (
+        scratch_folder() as folder,
+        own_database(folder) as url,
+        live_server(folder, MEMORY_BANK_DATABASE_URL=url) as server,
+        worker(url, worker_port=port),
+    ):
+        scrapes = {
+            "api": _scrape(server.url, **{"x-goog-api-key": KEY}),
+            "worker": _scrape(f"http://127.0.0.1:{port}"),
+        }
+    served = _series(scrapes["api"])
+    assert _series(scrapes["worker"]) == served
+    for kind, scrape in scrapes.items():
+        release = re.search(r"^memory_bank_build_info\{(.*)\} 1.0$", scrape, re.MULTILINE)
+        assert release is not None
+        assert f'kind="{kind}"' in release[1]
     named = set().union(*map(_named, _expressions()))
     assert len(named) > 40
-    release = re.search(r"^memory_bank_build_info\{(.*)\} 1.0$", answer.text, re.MULTILINE)
-    assert release is not None
-    assert 'kind="api"' in release[1]
     assert named - served.keys() == set()
     ours = {metric for metric in served.values() if metric.startswith("memory_bank_")}
     assert ours - {served[name] for name in named} == _UNUSED

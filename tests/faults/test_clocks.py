@@ -6,6 +6,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -35,6 +36,7 @@ from tests.support.bank import Json, count, ok
 from tests.support.clocks import ShiftedClock
 from tests.support.ingestion import IDLE, TEA, ingest
 from tests.support.keys import client_with
+from tests.support.live import free_port
 from tests.support.operations import USER
 from tests.support.workers import own_database, worker
 
@@ -109,6 +111,17 @@ async def expire(client: httpx.AsyncClient) -> None:
     ok(await client.post("memories", json=body))
 
 
+async def is_unready(port: int) -> bool:
+    """Return True once a worker that has a port says there that its clock is wrong."""
+    try:
+        async with httpx.AsyncClient() as client:
+            answer = await client.get(f"http://127.0.0.1:{port}/readyz")
+    except httpx.ConnectError:
+        return False
+    told = answer.json()["error"]["details"][0]["metadata"].get("clock", "")
+    return answer.status_code == 503 and bool(re.fullmatch(r"\d+ s (ahead of|behind) .*", told))
+
+
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     deadline = monotonic() + _SOON_SECONDS
     while not await holds():
@@ -122,7 +135,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 async def test_a_worker_whose_clock_is_wrong_leaves_the_sweeps_to_the_others(
     own_url: str, own_settings: Settings, tmp_path: Path, ahead: timedelta
 ) -> None:
-    path = tmp_path / "log"
+    path, port = tmp_path / "log", free_port()
     command = ("tests.support.clocks", str(ahead.total_seconds()))
     async with api(own_settings) as (client, database):
         await fill(client)
@@ -136,9 +149,10 @@ async def test_a_worker_whose_clock_is_wrong_leaves_the_sweeps_to_the_others(
 
         with (
             path.open("wb") as log,
-            worker(own_url, command=command, output=log, **_SWEEPING) as wrong,
+            worker(own_url, command=command, output=log, worker_port=port, **_SWEEPING) as wrong,
         ):
             await until(is_skewed)
+            await until(partial(is_unready, port))
             await expire(client)
             await asyncio.sleep(_RESTING_SECONDS)
             memories, revisions, *others = await count(database, *_TABLES)

@@ -13,7 +13,7 @@ from sqlalchemy import make_url, text
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
-from app.adapters.db.listen import listen
+from app.adapters.db.listen import Notices, listen
 from app.adapters.db.migrate import SchemaError
 from app.adapters.db.session import Database
 from app.settings.settings import Settings
@@ -53,10 +53,10 @@ async def test_of_several_hosts_one_that_answers_is_used(
     database = Database(open_engine(address, settings))
     async with database.snapshot() as session:
         assert (await session.execute(text("select current_database()"))).scalar() == "addressed"
-    heard = asyncio.Event()
-    listening = asyncio.create_task(listen(address, "memory_bank_heard", heard.set))
-    async with asyncio.timeout(10):
-        await heard.wait()
+    notices = Notices()
+    listening = asyncio.create_task(listen(address, "memory_bank_heard", notices))
+    await notices.wait(10)
+    assert notices.are_heard
     listening.cancel()
     with suppress(asyncio.CancelledError):
         await listening

@@ -155,6 +155,12 @@ def test_postgres_is_of_the_major_version_that_is_embedded(services: dict[str, A
     assert "Postgres 17 and 18" in page
 
 
+def test_the_health_of_the_worker_is_asked_at_its_port(services: dict[str, Any]) -> None:
+    worker = services["worker"]
+    assert worker["command"] == ["worker", "--port", "8001"]
+    assert "'127.0.0.1', 8001" in worker["healthcheck"]["test"][-1]
+
+
 @pytest.mark.parametrize("name", _OURS)
 def test_runs_without_privileges(services: dict[str, Any], name: str) -> None:
     assert services[name]["cap_drop"] == ["ALL"]

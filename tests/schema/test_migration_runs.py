@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.exc import ProgrammingError
 
-from app.adapters.db import migrate
+from app.adapters.db import fence, migrate
 from app.adapters.db.migrate import SchemaError
 
 _OTHER_RUN_SECONDS = 5.5
@@ -26,7 +26,7 @@ def test_a_run_waits_for_another_and_does_nothing_before(empty_database_url: str
         ThreadPoolExecutor() as threads,
         psycopg.connect(empty_database_url) as other,
     ):
-        other.execute("select pg_advisory_xact_lock(%s)", [migrate._LOCK])
+        other.execute("select pg_advisory_xact_lock(%s)", [fence.LOCK])
         run = threads.submit(migrate.upgrade, empty_database_url)
         time.sleep(_OTHER_RUN_SECONDS)
         waits = not run.done()
@@ -43,7 +43,7 @@ def test_a_run_that_another_keeps_waiting_too_long_says_so(
 ) -> None:
     monkeypatch.setattr(migrate, "LOCK_WAIT", "100ms")
     with psycopg.connect(empty_database_url) as other:
-        other.execute("select pg_advisory_xact_lock(%s)", [migrate._LOCK])
+        other.execute("select pg_advisory_xact_lock(%s)", [fence.LOCK])
         with pytest.raises(SchemaError, match="maybe by another migration"):
             migrate.upgrade(empty_database_url)
 

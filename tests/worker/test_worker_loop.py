@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, text
@@ -12,7 +12,7 @@ from app.adapters.db.listen import listen
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import leases
+from app.platform.operations.store import leases, queue
 from app.platform.operations.store.waking import CHANNEL
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
@@ -65,7 +65,7 @@ async def until_listening(database: Database, holds: Callable[[list[int]], bool]
 
 @asynccontextmanager
 async def listening(url: str, runner: Runner) -> AsyncIterator[None]:
-    task = asyncio.create_task(listen(url, CHANNEL, runner.wake))
+    task = asyncio.create_task(listen(url, CHANNEL, runner.notices))
     try:
         yield
     finally:
@@ -114,6 +114,71 @@ async def test_a_listener_whose_connection_is_cut_listens_again(
             await session.execute(text("select pg_terminate_backend(:pid)"), {"pid": cut})
         await until_listening(database, lambda found: bool(found) and cut not in found)
         await eventually(database, await enqueue(database, clock), "SUCCEEDED")
+
+
+async def test_a_worker_that_hears_notices_looks_seldom(
+    database: Database, database_url: str, clock: FixedClock, settings: Settings
+) -> None:
+    runner = runner_of(database, clock, settings, succeed)
+    async with running(runner), listening(database_url, runner):
+        await until_listening(database, bool)
+        operation = await enqueue(database, clock)
+        await eventually(database, operation, "SUCCEEDED")
+        # Of this change there is no notice.
+        await overwrite(database, operation, state="PENDING")
+        await asyncio.sleep(0.5)
+        assert (await stored(database, operation)).state == "PENDING"
+        await eventually(database, operation, "SUCCEEDED")
+
+
+async def test_the_next_look_is_in_time_for_what_becomes_due_and_for_leases(
+    database: Database, clock: FixedClock
+) -> None:
+    async def next_due() -> datetime | None:
+        async with database.snapshot() as session:
+            return await queue.next_due(session, clock.now())
+
+    def after(seconds: float) -> datetime:
+        return clock.now() + timedelta(seconds=seconds)
+
+    assert await next_due() is None
+    due, waiting, leased = [await enqueue(database, clock, key=key) for key in "abc"]
+    assert await next_due() is None
+    await overwrite(database, waiting, due_time=after(60))
+    assert await next_due() == after(60)
+    await overwrite(database, leased, state="RUNNING", owner="one", lease_until=after(30))
+    assert await next_due() == after(30)
+    await overwrite(database, due, due_time=after(1))
+    assert await next_due() == after(1)
+
+
+async def test_a_worker_looks_for_work_unless_it_hangs_or_is_full(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    async def work(job: Job) -> None:
+        await ending.wait()
+        await succeed(job)
+
+    async def until_looking(*, expected: bool) -> None:
+        async with asyncio.timeout(_SOON_SECONDS):
+            while runner.is_looking() != expected:  # noqa: ASYNC110 - of another task
+                await asyncio.sleep(0.01)
+
+    ending = asyncio.Event()
+    quick = {"worker_concurrency": 1, "worker_hung_seconds": 0.3}
+    runner = runner_of(database, clock, settings.model_copy(update=quick), work)
+    async with running(runner):
+        await until_looking(expected=True)
+        async with database.transaction() as session:
+            await session.execute(text("lock table operations in access exclusive mode"))
+            await until_looking(expected=False)
+        await until_looking(expected=True)
+        operation = await enqueue(database, clock)
+        await eventually(database, operation, "RUNNING")
+        await asyncio.sleep(0.5)
+        assert (runner.is_looking(), runner.count_running()) == (True, 1)
+        ending.set()
+        await eventually(database, operation, "SUCCEEDED")
 
 
 async def test_as_many_run_at_once_as_the_setting_says(

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 import migrations
-from app.adapters.db import schema
+from app.adapters.db import old_processes, schema
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line, state_of
+from app.adapters.db.fence import LOCK, other_revision
+from app.adapters.db.old_processes import Beside
 from app.adapters.db.urls import AddressError, plain_url
 
-# Any constant will do if it is the same in every release.
-_LOCK = 7_260_110_421
 LOCK_WAIT = "15min"
 """Wait for another run's lock; long, since that run may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
@@ -32,6 +32,10 @@ _FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
 
 class SchemaError(RuntimeError):
     """The database cannot be used as it is; the message says what to do."""
+
+
+class OldProcessesError(SchemaError):
+    """Processes of another release use the database; the message names them."""
 
 
 def _config() -> Config:
@@ -48,6 +52,7 @@ def upgrade(
     *,
     revision: str = _HEAD,
     recreates_vectors: bool = False,
+    beside: Beside | None = None,
 ) -> list[str]:
     """Migrate the database. Blocking; several processes may run it at once.
 
@@ -57,15 +62,19 @@ def upgrade(
         revision: the target revision.
         recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
             former content for embedding by the worker.
+        beside: how processes of another schema are treated; None: there can be none.
 
     Returns:
         The tables recreated.
 
     Raises:
+        OldProcessesError: processes of another schema are live, and are not to be stopped.
         SchemaError: the migration is impossible; nothing has changed.
     """
-    with _migrating(url, connect_seconds) as (connection, config):
-        _known_heads(connection)
+    with ExitStack() as stack, _migrating(url, connect_seconds) as (connection, config):
+        heads = _known_heads(connection)
+        if beside is not None and heads != {wanted_revision()}:
+            _stop_others(connection, url, beside, stack)
         _create_extension(connection)
         command.upgrade(config, revision)
         if revision != _HEAD:
@@ -73,6 +82,28 @@ def upgrade(
         made = _recreate(connection) if recreates_vectors else []
         _check_whole(connection)
         return made
+
+
+def _stop_others(connection: Connection, url: str, beside: Beside, stack: ExitStack) -> None:
+    """Make live processes of another schema end, until `stack` is left.
+
+    Raises:
+        OldProcessesError: there are some, and they are not to be stopped.
+    """
+    target = wanted_revision()
+    names = old_processes.list_live(connection, target, beside.seen_seconds)
+    if not names:
+        return
+    if not beside.is_forced:
+        raise OldProcessesError(_BESIDE.format(", ".join(names)))
+    stack.enter_context(old_processes.stopped(open_blocking_engine(url), target, names))
+
+
+_BESIDE = (
+    "The database is in use by processes of another release: {}. Stop them, then run"
+    " `memory-bank migrate` again; with Compose: `docker compose stop api worker`, then `docker"
+    " compose run --rm migrate`. `memory-bank migrate --force` makes them stop writing and end."
+)
 
 
 def _recreate(connection: Connection) -> list[str]:
@@ -114,7 +145,7 @@ def _take_lock(connection: Connection) -> None:
     wait = text("select set_config(:name, :limit, true)")
     connection.execute(wait, {"name": "statement_timeout", "limit": "0"})
     connection.execute(wait, {"name": "lock_timeout", "limit": LOCK_WAIT})
-    connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
 @contextmanager
@@ -184,6 +215,11 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
         if heads != {wanted_revision()}:
             raise SchemaError(
                 "The database schema is not that of this release; run `memory-bank migrate`."
+            )
+        if (coming := other_revision(connection, wanted_revision())) is not None:
+            raise SchemaError(
+                f"The database is being migrated to the schema {coming} of another release; start"
+                " that release."
             )
         _check_whole(connection)
 

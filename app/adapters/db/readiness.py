@@ -36,6 +36,24 @@ async def ping(db: Database) -> None:
         await session.execute(text("select 1"))
 
 
+async def schema_state(db: Database, *, looks_for_parts: bool = True) -> str:
+    """Return the state of the schema: `OK`, or a description.
+
+    Raises:
+        ServiceError: the database cannot be queried.
+    """
+    wanted = await asyncio.to_thread(wanted_revision)
+    async with db.snapshot() as session:
+        revisions = await session.execute(text("select version_num from alembic_version"))
+        if set(revisions.scalars()) != {wanted}:
+            return "not migrated"
+        if looks_for_parts:
+            lacking = schema.missing(await session.execute(schema.look()))
+            if lacking:
+                return f"incomplete ({schema.listed(lacking)})"
+    return OK
+
+
 class Readiness:
     """The readiness checks of one process."""
 
@@ -58,22 +76,18 @@ class Readiness:
         return {**states, "writes": await self._check_writes()} if state == OK else states
 
     async def _check_schema(self) -> str:
-        """Return the state of the schema.
+        """Return the state of the schema, whose parts are looked for from time to time.
 
         Raises:
             ServiceError: the database cannot be queried.
         """
-        wanted = await asyncio.to_thread(wanted_revision)
-        async with self._db.snapshot() as session:
-            revisions = await session.execute(text("select version_num from alembic_version"))
-            if set(revisions.scalars()) != {wanted}:
-                return "not migrated"
-            if self._is_due(self._looked, _LOOK_INTERVAL):
-                lacking = schema.missing(await session.execute(schema.look()))
-                if lacking:
-                    return f"incomplete ({schema.listed(lacking)})"
-                self._looked = self._clock.now()
-        return OK
+        if self._db.fence.closed.is_set():
+            return "of another release"
+        is_due = self._is_due(self._looked, _LOOK_INTERVAL)
+        state = await schema_state(self._db, looks_for_parts=is_due)
+        if is_due and state == OK:
+            self._looked = self._clock.now()
+        return state
 
     async def _check_writes(self) -> str:
         """Return the state of writes, which are tried from time to time."""

@@ -19,6 +19,7 @@ from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import DirectConnections, Row
 from app.adapters.db.errors import DatabaseErrors, state_of
+from app.adapters.db.fence import Fence
 from app.adapters.db.pool import PoolUse
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
@@ -63,6 +64,7 @@ class Database:
         self.engine = engine
         self._view = View()
         self._clock: FixedClock | None = None
+        self.fence = Fence()
         self._direct = DirectConnections(engine)
         self._pool_use = PoolUse(engine)
         self._errors = DatabaseErrors(self._is_standby)
@@ -114,9 +116,10 @@ class Database:
 
         Raises:
             Aborted: a concurrent transaction won.
-            Unavailable: the database cannot be reached.
+            Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
+        self.fence.check()
         async with self._begin(self.engine) as session:
             yield session
             if self._view.before_commit is not None:
@@ -185,13 +188,19 @@ class Database:
         return where
 
     async def run(
-        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
+        self,
+        statement: bytes,
+        values: Mapping[str, Any] | Sequence[Any],
+        *,
+        is_change: bool = False,
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 
         The statement itself contains the caller's conditions (`reach`). The errors are those of
         `transaction`.
         """
+        if is_change:
+            self.fence.check()
         with transaction_open(self._view.conditions, self._view.caller):
             async with self._translated_errors():
                 return await self._direct.run(statement, values)

@@ -7,6 +7,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job
+from app.platform.processes.services.processes import Activity
 from app.platform.upkeep.service import UpkeepService
 
 log = structlog.get_logger()
@@ -42,6 +43,7 @@ async def sweep_once(resources: Resources) -> None:
     try:
         if await service.take_tick(SWEEP):
             await service.sweep()
+            Activity.of(resources).has_swept = True
     except ServiceError as error:
         log.warning("sweep.failed", reason=error.reason)
 

@@ -60,6 +60,7 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
             "database": "ok",
             "schema": "ok",
             "writes": "ok",
+            "workers": "0 seen",
             "embedder": "scripted/1",
             "languages": "what its model does (scripted/1)",
             "model": "scripted/1",

@@ -109,4 +109,4 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     }
     for part in _PARTS:
         values |= part.values(rows[part.name])
-    return bool(await db.run(_CREATE.encode(), values))
+    return bool(await db.run(_CREATE.encode(), values, is_change=True))

@@ -1,5 +1,6 @@
 """States and kinds of operations, and the `@type` of what they carry."""
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -11,6 +12,9 @@ INGEST: Final = "ingestion.ingest"
 """Processes a stream's events; while it waits, it is the timer. Each stream has one."""
 SUMMARIZE: Final = "sessions.summarize"
 """Makes the due summaries of a session and policy; each policy has at most one."""
+
+SOON = timedelta(seconds=5)
+"""Longest pause between the looks of workers that are notified of new operations."""
 
 ERASE_SCOPE: Final = "engines.eraseScope"
 """Erases everything of a scope; itself it is no part of that."""

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from random import SystemRandom
+from time import monotonic
 from typing import Any
 
 import structlog
 
 from app.adapters import tracing
+from app.adapters.db.listen import Notices
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import (
@@ -28,6 +30,7 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
+from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import leases, queue, repository
 from app.platform.operations.store.leases import Claim
 from app.platform.operations.store.repository import Owned
@@ -138,12 +141,19 @@ class Runner:
         self._retried = retried if settings.failed_request_retention else ()
         self._lease = timedelta(seconds=settings.worker_lease_seconds)
         self._keep = timedelta(seconds=settings.operation_retention_seconds)
-        self._wake = asyncio.Event()
+        self.notices = Notices()
         self._running: set[asyncio.Task[None]] = set()
+        self._looked = monotonic()
 
-    def wake(self) -> None:
-        """Look for work now."""
-        self._wake.set()
+    def is_looking(self) -> bool:
+        """Return True if the runner has just looked for work, or has no room for more."""
+        is_full = self.count_running() >= self._settings.worker_concurrency
+        quiet = monotonic() - self._looked
+        return is_full or quiet < self._settings.tuning.worker_hung_seconds
+
+    def count_running(self) -> int:
+        """Return the number of operations that are running."""
+        return len(self._running)
 
     async def run(self) -> None:
         """Claim and run until cancelled; then let running work end within the grace period."""
@@ -156,6 +166,8 @@ class Runner:
                 self._running.add(task)
                 task.add_done_callback(self._running.discard)
                 task.add_done_callback(lambda _: slots.release())
+                # Its key is free now, or its next attempt has a time.
+                task.add_done_callback(lambda _: self.notices.come())
         finally:
             await self._drain()
 
@@ -178,22 +190,26 @@ class Runner:
 
     async def _next(self) -> Claim:
         while True:
-            self._wake.clear()
+            self.notices.clear()
+            self._looked = monotonic()
+            pause = self._settings.tuning.worker_poll_seconds
             try:
                 claim = await self._claim()
+                if claim is not None:
+                    return claim
+                if self.notices.are_heard:
+                    pause = max(pause, await self._quiet_seconds())
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
                 log.warning("worker.claim_failed", error=describe(error))
-                claim = None
-            if claim is not None:
-                return claim
-            await self._pause()
+            await self.notices.wait(pause)
 
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._settings.tuning.worker_poll_seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+    async def _quiet_seconds(self) -> float:
+        """Return how long nothing becomes due of which no notice comes."""
+        now = self._clock.now()
+        async with self._db.snapshot() as session:
+            due = await queue.next_due(session, now)
+        quiet = SOON if due is None else min(SOON, due - now)
+        return quiet.total_seconds()
 
     async def _claim(self) -> Claim | None:
         owner = secrets.token_hex(8)

@@ -34,13 +34,11 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import counting, repository
+from app.platform.operations.store.queue import PENDING, RUNNING
 from app.platform.operations.store.repository import Ended, Owned
 from app.platform.operations.store.tables import OperationRow
-from app.platform.operations.store.waking import wake, wake_if_due
+from app.platform.operations.store.waking import wake, wake_if_soon
 
-# Literals, not parameters: a generic plan must see them to use the partial indexes.
-PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
-RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
 
@@ -346,7 +344,7 @@ async def reschedule(
     )
     moved = (await session.execute(statement)).scalar_one()
     note(session, operation=moved.name)
-    await wake_if_due(session, moved, now)
+    await wake_if_soon(session, moved, now)
     return moved
 
 

@@ -1,4 +1,4 @@
-"""Unfinished work: its lookup, its metrics, and its count of attempts.
+"""Unfinished work: its lookup, its metrics, its next time, and its count of attempts.
 
 All functions take part in the caller's transaction.
 """
@@ -7,13 +7,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, literal_column, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
-from app.platform.operations.store.leases import PENDING, RUNNING
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
+
+# Literals, not parameters: a generic plan must see them to use the partial indexes.
+PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
+RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
+_FAILED: ColumnElement[str] = literal_column(f"'{OperationState.FAILED}'")
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,28 @@ async def keys_unfinished(
         OperationRow.state.in_([OperationState.PENDING, OperationState.RUNNING]),
     )
     return frozenset(key for key in (await session.execute(statement)).scalars() if key)
+
+
+async def next_due(session: Session, now: datetime) -> datetime | None:
+    """Return when the next operation becomes due, or the next lease ends; None: neither is known.
+
+    For a worker that has just found nothing: it is not told of these.
+    """
+    waiting = select(func.min(OperationRow.due_time)).where(
+        OperationRow.state == PENDING, OperationRow.due_time > now
+    )
+    leased = select(func.min(OperationRow.lease_until)).where(OperationRow.state == RUNNING)
+    both = func.least(waiting.scalar_subquery(), leased.scalar_subquery())
+    due: datetime | None = (await session.execute(select(both))).scalar_one()
+    return due
+
+
+async def count_failed(session: Session, since: datetime) -> int:
+    """Return the number of operations of all engines that have failed since a time."""
+    statement = select(func.count()).where(
+        OperationRow.state == _FAILED, OperationRow.update_time >= since
+    )
+    return (await session.execute(statement)).scalar_one()
 
 
 async def restart_attempts(session: Session, owned: Owned) -> bool:

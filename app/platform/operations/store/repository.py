@@ -31,7 +31,7 @@ from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, type_url
 from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, name_of
-from app.platform.operations.store.waking import wake_if_due
+from app.platform.operations.store.waking import wake_if_soon
 
 PREVIEW = "generation.preview"
 """The kind of operation whose response holds texts stored nowhere else."""
@@ -130,7 +130,7 @@ class NewOperation:
 async def insert(session: Session, new: NewOperation) -> OperationRow:
     """Insert an operation for a worker; wake the workers at commit if it is due."""
     row = await _insert(session, new, OperationState.PENDING)
-    await wake_if_due(session, row, new.now)
+    await wake_if_soon(session, row, new.now)
     return row
 
 

@@ -57,6 +57,11 @@ class OperationRow(Base):
             postgresql_where=text("state = 'FAILED' and request is not null"),
         ),
         Index(
+            "ix_operations_failed",
+            "update_time",
+            postgresql_where=text("state = 'FAILED'"),
+        ),
+        Index(
             "ix_operations_unmet_requests",
             "engine_id",
             postgresql_where=text("details ? 'unmetForgetRequests'"),

@@ -5,15 +5,16 @@ from datetime import datetime
 from sqlalchemy import func, select
 
 from app.adapters.db.session import Session
+from app.platform.operations.logic.states import SOON
 from app.platform.operations.store.tables import OperationRow
 
 CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 
 
-async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
-    """Wake the workers at commit if this operation is due."""
-    if row.due_time <= now:
+async def wake_if_soon(session: Session, row: OperationRow, now: datetime) -> None:
+    """Wake the workers at commit if this operation is due before they look again."""
+    if row.due_time <= now + SOON:
         await wake(session)
 
 

@@ -1,0 +1,71 @@
+"""Processes of another schema, beside which no migration runs unless it is forced."""
+
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import structlog
+from sqlalchemy import Connection, Engine, text
+
+log = structlog.get_logger()
+
+STOP_SECONDS = 10.0
+"""Time in which the others see the mark and stop writing: twice the pause of their heartbeats."""
+_HAS_TABLE = text("select to_regclass('processes') is not null")
+# By the columns that the table has had from the first: it is that of the older release.
+_LIVE = text(
+    "select kind, host, release from processes where schema <> :target and kind <> 'MIGRATION'"
+    " and beat_time >= statement_timestamp() - make_interval(secs => :seconds)"
+    " order by kind, host, start_time"
+)
+_UNMARK = text("delete from processes where kind = 'MIGRATION'")
+_MARK = text(
+    "insert into processes"
+    " (process_id, kind, release, schema, host, pid, start_time, beat_time, running) values"
+    " ('migration', 'MIGRATION', :release, :target, :host, :pid,"
+    " statement_timestamp(), statement_timestamp(), 0)"
+)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The treatment of processes of another schema.
+
+    Attributes:
+        is_forced: whether they are made to end; else they are a reason not to migrate.
+        seen_seconds: age of the last heartbeat up to which a process counts as live.
+    """
+
+    is_forced: bool
+    seen_seconds: float
+
+
+def list_live(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
+    """Return the names of the live processes that need another schema than `target`."""
+    if not connection.execute(_HAS_TABLE).scalar_one():
+        return []
+    rows = connection.execute(_LIVE, {"target": target, "seconds": seen_seconds})
+    return [f"{kind.lower().replace('_', ' ')} {host} of {release}" for kind, host, release in rows]
+
+
+@contextmanager
+def stopped(engine: Engine, target: str, names: Sequence[str]) -> Iterator[None]:
+    """Make processes end, and keep others of their kind from starting during the block.
+
+    The mark is committed by a connection of its own. It counts while the migration has its lock.
+    """
+    mark = {"release": version("open-memory-bank"), "target": target}
+    with engine.begin() as connection:
+        connection.execute(_UNMARK)
+        connection.execute(_MARK, {**mark, "host": socket.gethostname(), "pid": os.getpid()})
+    log.warning("migration.stops_processes", processes=names, seconds=STOP_SECONDS)
+    try:
+        time.sleep(STOP_SECONDS)
+        yield
+    finally:
+        with engine.begin() as connection:
+            connection.execute(_UNMARK)

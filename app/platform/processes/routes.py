@@ -1,0 +1,25 @@
+"""The route that tells what runs here; this service's own."""
+
+from app.kernel.permissions import Permission
+from app.platform.processes.schemas import ServerInfo
+from app.platform.processes.services.server import ServerService
+from app.web.context import Context
+from app.web.demands import Demand
+from app.web.paths import SERVICE
+from app.web.routing import Router
+
+router = Router(
+    "service",
+    demands={
+        "getServer": Demand(Permission.SERVER_GET),
+    },
+)
+
+
+@router.get(SERVICE + "/server", summary="Get the server", operation_id="getServer")
+async def get_server(context: Context) -> ServerInfo:
+    """Return what runs here: the release, the live processes, and the queue of all engines.
+
+    Without the database, its parts are absent, and `database.error` says so.
+    """
+    return await ServerService(context.resources).get()

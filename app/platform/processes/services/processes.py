@@ -1,0 +1,183 @@
+"""The heartbeat of a process, and what the heartbeats of workers tell."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from importlib.metadata import version
+from socket import gethostname
+from typing import Any
+
+import structlog
+from prometheus_client import Gauge
+
+from app.adapters.db.fence import other_revision
+from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.session import Session
+from app.adapters.resources import Check, Resources
+from app.kernel.failures import describe
+from app.platform.processes.store import repository
+
+log = structlog.get_logger()
+
+_SEEN = Gauge("memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds.")
+RELEASE = version("open-memory-bank")
+_BEAT_SECONDS = 5.0
+"""Longest wait for the database; the next heartbeat may be better off."""
+_STOP_SECONDS = 1.0
+"""Longest wait for the database at the end of a process; others then see its end by its silence."""
+_KEPT_FOR = timedelta(hours=1)
+
+
+class ProcessKind(StrEnum):
+    """The work of a process."""
+
+    API = "API"
+    WORKER = "WORKER"
+    API_AND_WORKER = "API_AND_WORKER"
+    """A server with its own database, which also runs the worker."""
+
+
+_WORKERS = (ProcessKind.WORKER, ProcessKind.API_AND_WORKER)
+
+
+@dataclass
+class Activity:
+    """The work of this process, for its next heartbeat.
+
+    Attributes:
+        count_running: counts the operations that it runs.
+        start_time: when it started.
+        has_swept: whether it has run the sweeps since its last heartbeat.
+    """
+
+    start_time: datetime
+    count_running: Callable[[], int] = lambda: 0
+    has_swept: bool = False
+
+    @classmethod
+    def of(cls, resources: Resources) -> "Activity":
+        """Return that of the process."""
+        activity: Activity = resources.kept.setdefault(cls, cls(resources.clock.now()))
+        return activity
+
+
+@dataclass
+class Heart:
+    """The heartbeat of one process.
+
+    Attributes:
+        kind: what the process does.
+    """
+
+    resources: Resources
+    kind: ProcessKind
+    process_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    _is_failing: bool = field(default=False, init=False)
+
+    async def beat(self) -> None:
+        """Look for the fence, then store the state of the process. Opens short transactions."""
+        db, wanted = self.resources.db, await asyncio.to_thread(wanted_revision)
+        async with db.snapshot() as session:
+            connection = await session.connection()
+            other = await connection.run_sync(other_revision, wanted)
+        if other is not None:
+            db.fence.close(other)
+        if db.fence.closed.is_set():
+            return
+        state = self._state(wanted)
+        activity = Activity.of(self.resources)
+        has_swept = activity.has_swept
+        async with db.transaction() as session:
+            await repository.beat(session, state, has_swept=has_swept)
+        # Sweeps that have ended meanwhile are for the next heartbeat.
+        activity.has_swept = activity.has_swept and not has_swept
+
+    async def stop(self) -> None:
+        """Remove the process from the live ones. Opens a short transaction."""
+        if self.resources.db.fence.closed.is_set():
+            return
+        async with self.resources.db.transaction() as session:
+            await repository.remove(session, self.process_id)
+
+    async def keep_beating(self) -> None:
+        """Beat until cancelled."""
+        seconds = self.resources.settings.tuning.process_beat_seconds
+        while True:
+            await self.tried(self.beat, _BEAT_SECONDS)
+            await asyncio.sleep(seconds)
+
+    async def tried(self, send: Callable[[], Awaitable[None]], seconds: float) -> None:
+        """Send; a failure is logged once, and is no reason to stop: the next may succeed."""
+        try:
+            async with asyncio.timeout(seconds):
+                await send()
+        except Exception as error:  # noqa: BLE001 - as the docstring has it
+            if not self._is_failing:
+                log.warning("process.beat_failed", error=describe(error))
+            self._is_failing = True
+        else:
+            self._is_failing = False
+
+    def _state(self, schema: str) -> dict[str, Any]:
+        skew = self.resources.skew.found
+        return {
+            "process_id": self.process_id,
+            "kind": self.kind,
+            "release": RELEASE,
+            "schema": schema,
+            "host": gethostname(),
+            "pid": os.getpid(),
+            "running": Activity.of(self.resources).count_running(),
+            "skew_seconds": None if skew is None else skew.total_seconds(),
+        }
+
+
+@asynccontextmanager
+async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None]:
+    """Send heartbeats beside the block; after the block, remove the process."""
+    heart = Heart(resources, kind)
+    task = asyncio.create_task(heart.keep_beating())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await heart.tried(heart.stop, _STOP_SECONDS)
+
+
+async def count_workers(resources: Resources) -> int:
+    """Return the number of live workers."""
+    async with resources.db.snapshot() as session:
+        return await repository.count_live(session, _WORKERS, seen_for(resources))
+
+
+def seen_for(resources: Resources) -> timedelta:
+    """Return the age of the last heartbeat up to which a process counts as live."""
+    return timedelta(seconds=resources.settings.tuning.process_seen_seconds)
+
+
+async def refresh(resources: Resources) -> None:
+    """Update the gauge of workers."""
+    _SEEN.set(await count_workers(resources))
+
+
+async def check_workers(resources: Resources) -> Check:
+    """Return the check of `/readyz` on workers; none is a failure only where one is required."""
+    count = await count_workers(resources)
+    return Check(f"{count} seen", is_passed=count > 0 or not resources.settings.require_worker)
+
+
+def install(resources: Resources) -> None:
+    """Note when the process started."""
+    Activity.of(resources)
+
+
+async def remove_silent(session: Session, limit: int) -> int:
+    """Remove up to `limit` processes that ended without a word; return the count."""
+    return await repository.remove_silent(session, _KEPT_FOR, limit)

@@ -1,0 +1,65 @@
+"""Heartbeats. All times are the database's, the only clock that processes share."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Session
+from app.platform.processes.store.tables import ProcessRow
+
+
+async def beat(session: Session, process: Mapping[str, Any], *, has_swept: bool) -> None:
+    """Store the state of a process; `has_swept` if it has run the sweeps since its last beat."""
+    now = database_time(session)
+    state = {**process, "beat_time": now, **({"last_sweep_time": now} if has_swept else {})}
+    statement = upsert(ProcessRow).values(**state, start_time=now)
+    await session.execute(
+        statement.on_conflict_do_update(index_elements=[ProcessRow.process_id], set_=state)
+    )
+
+
+async def remove(session: Session, process_id: str) -> None:
+    """Remove a process that ends."""
+    await session.execute(delete(ProcessRow).where(ProcessRow.process_id == process_id))
+
+
+async def count_live(session: Session, kinds: Collection[str], age: timedelta) -> int:
+    """Return the number of processes of these kinds whose last beat is at most `age` old."""
+    statement = select(func.count()).where(ProcessRow.kind.in_(kinds), _is_live(session, age))
+    return (await session.execute(statement)).scalar_one()
+
+
+async def list_live(session: Session, age: timedelta) -> Sequence[ProcessRow]:
+    """Return the processes whose last beat is at most `age` old, the oldest first."""
+    statement = (
+        select(ProcessRow)
+        .where(_is_live(session, age))
+        .order_by(ProcessRow.start_time, ProcessRow.process_id)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def remove_silent(session: Session, age: timedelta, limit: int) -> int:
+    """Remove up to `limit` processes without a beat for `age`; return the count."""
+    silent = (
+        select(ProcessRow.process_id)
+        .where(~_is_live(session, age))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("silent")
+    )
+    statement = (
+        delete(ProcessRow)
+        .where(ProcessRow.process_id.in_(select(silent)))
+        .returning(ProcessRow.process_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+def _is_live(session: Session, age: timedelta) -> ColumnElement[bool]:
+    return ProcessRow.beat_time >= database_time(session) - age
