@@ -19,7 +19,11 @@ ENVIRONMENT = {
     "app.settings.environment": "the names of variables, to find misspelt ones",
 }
 DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
-REPOSITORIES = ("app.memory.memories.store.repository", "app.memory.memories.store.erasure")
+REPOSITORIES = (
+    "app.memory.memories.store.repository",
+    "app.memory.memories.store.erasure",
+    "app.memory.memories.store.redaction",
+)
 WRITING = {"insert", "insert_rows", "insert_free", "upsert", "update", "delete"}
 WRITERS = {
     **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),

@@ -13,6 +13,8 @@ from app.language.privacy.labels import labelled
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
 _SHOWN = re2.compile(rb"[\pL\pN]")
 _LEAST_BYTES = 3
+_LEAST_LETTERS = 16
+"""Length of the shortest value that may be all letters, that of a key of AWS."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,18 @@ def find(
     Values that overlap are one, of the kind of the longest, so that no part of any is left.
     `custom` has compiled patterns by name.
     """
-    if len(text) < _LEAST_BYTES:
+    if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
         return []
     data = text.encode(errors="surrogatepass")
     spans = sorted(_found(data, kinds, custom or {}))
     if not spans:
         return []
     return _in_characters(data, _merged(_unmasked(data, spans)))
+
+
+def _is_short_word(text: str) -> bool:
+    """Return True for a word that no form of ours can match, as most names of fields are."""
+    return len(text) < _LEAST_LETTERS and text.isascii() and text.isalpha()
 
 
 def _found(
@@ -57,6 +64,8 @@ def _found(
 
 
 def _of_form(data: bytes, form: Form) -> Iterator[Span]:
+    if form.sign not in data:
+        return
     for match in form.pattern.finditer(data):
         yield from form.spans(match)
 

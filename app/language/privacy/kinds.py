@@ -34,17 +34,19 @@ class Form:
     Attributes:
         pattern: a compiled pattern for bytes.
         spans: returns the values in a match; none for a look-alike.
+        sign: bytes that every match has, which are looked for first: that is far faster.
     """
 
     pattern: Any
     spans: Callable[[Any], Iterable[Span]]
+    sign: bytes = b""
 
 
-def _form(pattern: str, spans: Callable[[Any], Iterable[Span]]) -> Form:
+def _form(pattern: str, spans: Callable[[Any], Iterable[Span]], sign: str = "") -> Form:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 * 1024 * 1024
-    return Form(re2.compile(pattern.encode(), options), spans)
+    return Form(re2.compile(pattern.encode(), options), spans, sign.encode())
 
 
 def _value(match: Any) -> Iterable[Span]:  # noqa: ANN401 - RE2 has no types
@@ -90,8 +92,6 @@ _PREFIXES = (
     r"npm_[A-Za-z0-9]{20}", r"pypi-[A-Za-z0-9_-]{20}", r"hf_[A-Za-z0-9]{20}",
     r"api_org_[A-Za-z0-9]{20}", r"SG\.[A-Za-z0-9_-]{16}", r"(?:SK|AC)[0-9a-fA-F]{32}",
     r"(?:bot)?[0-9]{6,12}:[A-Za-z0-9_-]{32}",
-    # Azure: client secrets, DevOps
-    r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
     # this service
     r"omb_[A-Za-z0-9]{16}",
     # others that document theirs
@@ -105,7 +105,17 @@ _PREFIXES = (
     r"rubygems_[0-9a-f]{20}", r"PMAK-[0-9a-f]{20}",
 )  # fmt: skip
 _WORD = r"(?:^|[^A-Za-z0-9])"
-_ISSUED = rf"{_WORD}((?:{'|'.join(_PREFIXES)})(?:[A-Za-z0-9_~.+/=-]*[A-Za-z0-9_+/=-])?)"
+# Azure's client secrets, and those of its DevOps. They begin with any characters, so that a search
+# for them among the others takes a hundred times as long in a text of base64.
+_AZURE = r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}"
+_DEV_OPS = r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"
+
+
+def _issued(prefix: str) -> str:
+    """Return the pattern of tokens that begin in a way that their issuer documents."""
+    return rf"{_WORD}((?:{prefix})(?:[A-Za-z0-9_~.+/=-]*[A-Za-z0-9_+/=-])?)"
+
+
 # Keys of OpenAI, Anthropic and those who write theirs alike.
 _SK = rf"{_WORD}(sk-[A-Za-z0-9_-]{{7,}}[A-Za-z0-9])"
 _PEM = (
@@ -207,14 +217,16 @@ _SSN = r"[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}"
 _SSN_LABEL = r"\bssn\b|social[ -]security"
 FORMS: Mapping[Kind, Sequence[Form]] = {
     Kind.CREDENTIAL: (
-        _form(_ISSUED, _value),
-        _form(_SK, _with_digit),
+        _form(_issued("|".join(_PREFIXES)), _value),
+        _form(_issued(_AZURE), _value, "Q~"),
+        _form(_issued(_DEV_OPS), _value, "AZDO"),
+        _form(_SK, _with_digit, "sk-"),
         _form(_PEM, _value),
         _form(_JWT, _token),
-        _form(_USER_INFO, _unless_named),
+        _form(_USER_INFO, _unless_named, "://"),
         _form(_AUTHORIZATION, _authorization),
         _form(_BEARER, _with_digit),
-        _form(_PARAMETERS, _value),
+        _form(_PARAMETERS, _value, "="),
         _form(_WEBHOOK, _value),
     ),
     Kind.PAYMENT_CARD: (_form(_DIGITS, _cards),),

@@ -14,7 +14,7 @@ MAX_NAMES = 1_000
 
 
 class ScanAction(StrEnum):
-    """What a scan does with the values that it finds."""
+    """The treatment of the values that a scan finds."""
 
     REPORT = "REPORT"
     """It counts them."""
@@ -43,7 +43,7 @@ class ScanPrivacyRequest(WireModel):
 
 
 class ScanPrivacyResponse(WireModel):
-    """What a scan has found; it holds no text."""
+    """The results of a scan; they hold no text."""
 
     action: ScanAction
     counts: dict[str, dict[str, int]] = Field(description="Values, by table and kind.")

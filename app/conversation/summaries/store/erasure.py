@@ -26,7 +26,7 @@ _R = SessionSummaryRow
 ERASURES = (RowsOf(_R).erasure(),)
 """The rows that belong to a scope."""
 TEXTS = (TextsOf(_R, "text", lambda key: f"sessions/{key[0]}"),)
-"""What a scan for sensitive values looks through."""
+"""The texts that a scan for sensitive values looks through."""
 
 
 async def mark_stale(

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.language.facts import Candidate, Verdict
 from app.language.privacy.mask import is_only_mask
+from app.language.privacy.walk import Masked
 from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.logic.profiles import FieldChange, FieldValue
@@ -58,6 +59,8 @@ class Masking:
     sent: Guard
     counts: Counter[str] = field(default_factory=Counter)
     only: int = 0
+    _known: dict[str, Masked] = field(default_factory=dict)
+    """Texts that were masked: a short message is a fact, its source and its context at once."""
 
     def details(self) -> dict[str, Any]:
         """Return the metadata about what was masked."""
@@ -169,7 +172,12 @@ class Masking:
         return masked
 
     def _of(self, value: Any, *, is_counted: bool = True) -> Any:  # noqa: ANN401 - any JSON
-        found = self.guard.without(value)
+        if not isinstance(value, str):
+            found = self.guard.without(value)
+        elif (known := self._known.get(value)) is not None:
+            found = known
+        else:
+            found = self._known[value] = self.guard.without(value)
         if is_counted:
             self.counts += found.counts
         return found.value

@@ -32,9 +32,8 @@ from app.memory.memories.schemas.memories import (
 )
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import ledger, repository
-from app.memory.memories.store.changes import Change, ChangeContext, Creation
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, response_of
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.ledger import response_of
 from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector

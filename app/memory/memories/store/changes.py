@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from app.kernel.names import EngineName
+from app.kernel.names import EngineName, MemoryName
+from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
+from app.platform.operations.logic.states import type_url
 
 
 class Action(StrEnum):
@@ -101,3 +103,13 @@ class Written:
 
     row: MemoryRow
     revision_id: int | None
+
+
+def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:
+    """Return the stored response of a write's operation; the memory's text is read later."""
+    return {
+        "@type": type_url("Memory"),
+        "name": str(MemoryName(writing.engine, row.memory_id)),
+        "updateTime": format_timestamp(row.update_time),
+        "etag": str(row.version),
+    }

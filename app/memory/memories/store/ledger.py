@@ -12,12 +12,11 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.kernel.ids import new_id
 from app.kernel.names import MemoryName
-from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.memories.store import erasure, fast_sql, repository, vectors
+from app.memory.memories.store import erasure, fast_sql, redaction, repository, vectors
 from app.memory.memories.store.changes import (
     Action,
     Change,
@@ -25,14 +24,16 @@ from app.memory.memories.store.changes import (
     Creation,
     Deletion,
     Written,
+    response_of,
 )
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
 from app.memory.memories.store.erasure import ErasedCounts
+from app.memory.memories.store.redaction import Redacted
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store.repository import NewOperation
 
@@ -116,16 +117,6 @@ async def create_by_one_statement(
     return row if await fast_sql.insert(db, engine, rows) else None
 
 
-def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:
-    """Return the stored response of a write's operation; the memory's text is read later."""
-    return {
-        "@type": type_url("Memory"),
-        "name": str(MemoryName(writing.engine, row.memory_id)),
-        "updateTime": format_timestamp(row.update_time),
-        "etag": str(row.version),
-    }
-
-
 async def create_free(
     session: Session, writing: ChangeContext, wanted: Sequence[tuple[Creation, ChangeContext]]
 ) -> list[Written | None]:
@@ -172,6 +163,15 @@ async def delete(
         Aborted: one of them was changed since it was read.
     """
     return await apply(session, writing, [Deletion(row) for row in rows])
+
+
+async def redact(session: Session, writing: ChangeContext, redacted: Redacted) -> None:
+    """Write redacted memories, which the caller has locked, and rewrite their revisions.
+
+    A live memory gets a revision of its own; a tombstone stays one.
+    """
+    await redaction.rewrite(session, redacted)
+    await apply(session, writing, redacted.changes())
 
 
 async def _create(

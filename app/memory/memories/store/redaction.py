@@ -1,6 +1,7 @@
-"""Redaction of memories: their text changes through the ledger, that of their revisions in place.
+"""Every statement that reads or rewrites memories to mask sensitive values in them.
 
-All functions take part in the caller's transaction.
+What writes is called by `memories/ledger.py` alone. All functions take part in the caller's
+transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,11 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
-from app.memory.memories.store import ledger, repository
-from app.memory.memories.store.changes import Change, ChangeContext
+from app.memory.memories.store import repository
+from app.memory.memories.store.changes import Change
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
@@ -33,10 +35,31 @@ REVISIONS = RevisionRow.__tablename__
 
 @dataclass(frozen=True)
 class Redacted:
-    """Memories and revisions, as they were read, with the new values of what changes."""
+    """Memories and revisions, as they were read, with the new values of what changes.
+
+    Attributes:
+        vectors: of new facts; a fact without one waits for embedding.
+        now: the database's time.
+    """
 
     memories: Sequence[tuple[MemoryRow, Mapping[str, Any]]]
-    revisions: list[tuple[RevisionRow, Mapping[str, Any]]]
+    revisions: Sequence[tuple[RevisionRow, Mapping[str, Any]]]
+    vectors: Mapping[str, Vector]
+    now: datetime
+
+    def changes(self) -> list[Change]:
+        """Return the changes of live memories."""
+        return [
+            Change(
+                row=row,
+                content={**content_of(row), **values},
+                expire_time=row.expire_time,
+                vector=self.vectors.get(values.get("fact", "")),
+                is_redaction=True,
+            )
+            for row, values in self.memories
+            if values and row.delete_time is None
+        ]
 
 
 async def list_known(
@@ -82,62 +105,43 @@ async def list_revisions(
     return (await session.execute(statement)).scalars().all()
 
 
-async def redact(
-    session: Session,
-    writing: ChangeContext,
-    redacted: Redacted,
-    vectors: Mapping[str, Vector],
-    now: datetime,
-) -> None:
-    """Write redacted memories, which the caller has locked, and rewrite their revisions.
-
-    A live memory gets a revision of its own; a tombstone stays one. `vectors` are those of the new
-    facts; a fact without one waits for embedding. `now` is the database's time.
-    """
-    await _rewrite_revisions(session, redacted.revisions, now)
-    changed = [(row, values) for row, values in redacted.memories if values]
-    await ledger.apply(
-        session,
-        writing,
-        [
-            Change(
-                row=row,
-                content={**content_of(row), **values},
-                expire_time=row.expire_time,
-                vector=vectors.get(values.get("fact", "")),
-                is_redaction=True,
-            )
-            for row, values in changed
-            if row.delete_time is None
-        ],
-    )
+async def rewrite(session: Session, redacted: Redacted) -> None:
+    """Rewrite revisions and tombstones in place."""
     tombstones = [
         # The sweep that makes missing search hints makes these anew.
         {"engine_id": row.engine_id, "memory_id": row.memory_id, **values, "cues": None}
-        for row, values in changed
-        if row.delete_time is not None
+        for row, values in redacted.memories
+        if values and row.delete_time is not None
     ]
-    await repository.set_search_hints(session, tombstones)
+    if tombstones:
+        await session.execute(update(MemoryRow), tombstones)
+    revisions = [
+        {
+            "engine_id": row.engine_id,
+            "revision_id": row.revision_id,
+            **values,
+            "redact_time": redacted.now,
+        }
+        for row, values in redacted.revisions
+    ]
+    if revisions:
+        await session.execute(update(RevisionRow), revisions)
+    await _rewrite_labels(session, [row for row in revisions if "labels" in row])
 
 
-async def _rewrite_revisions(
-    session: Session, changed: Sequence[tuple[RevisionRow, Mapping[str, Any]]], now: datetime
-) -> None:
-    if not changed:
+async def _rewrite_labels(session: Session, revisions: Sequence[Mapping[str, Any]]) -> None:
+    if not revisions:
         return
-    keys = [{"engine_id": row.engine_id, "revision_id": row.revision_id} for row, _ in changed]
-    rows = [
-        {**key, **values, "redact_time": now}
-        for key, (_, values) in zip(keys, changed, strict=True)
-    ]
-    await session.execute(update(RevisionRow), rows)
-    labelled = [row for row in rows if "labels" in row]
-    if not labelled:
-        return
+    engine_id = revisions[0]["engine_id"]
     await session.execute(
         delete(RevisionLabelRow).where(
-            RevisionLabelRow.engine_id == labelled[0]["engine_id"],
-            RevisionLabelRow.revision_id.in_([row["revision_id"] for row in labelled]),
+            RevisionLabelRow.engine_id == engine_id,
+            RevisionLabelRow.revision_id.in_([row["revision_id"] for row in revisions]),
         )
     )
-    await repository.insert_labels(session, labelled)
+    labels = [
+        {"engine_id": engine_id, "revision_id": row["revision_id"], "key": key, "value": value}
+        for row in revisions
+        for key, value in row["labels"].items()
+    ]
+    await insert_rows(RevisionLabelRow, session, labels)

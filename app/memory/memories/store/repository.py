@@ -367,11 +367,6 @@ async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) 
     if not rows:
         return
     await insert_rows(RevisionRow, session, rows)
-    await insert_labels(session, rows)
-
-
-async def insert_labels(session: Session, revisions: Sequence[Mapping[str, Any]]) -> None:
-    """Insert the labels of revisions as rows."""
     labels = [
         {
             "engine_id": row["engine_id"],
@@ -379,7 +374,7 @@ async def insert_labels(session: Session, revisions: Sequence[Mapping[str, Any]]
             "key": key,
             "value": value,
         }
-        for row in revisions
+        for row in rows
         for key, value in row["labels"].items()
     ]
     await insert_rows(RevisionLabelRow, session, labels)

@@ -1,4 +1,4 @@
-"""How far a scan has come, as the metadata of its operation keep it (pure)."""
+"""Progress of a scan, as the metadata of its operation keep it (pure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ PROGRESS = "progress"
 
 @dataclass(frozen=True)
 class Found:
-    """What a batch has found: values by table and kind, and the names of what holds them."""
+    """Results of a batch: values by table and kind, and the names of what holds them."""
 
     counts: Mapping[str, Mapping[str, int]]
     names: Sequence[str] = ()
@@ -18,7 +18,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a scan has come.
+    """Progress of a scan: the place up to which it has come, and its results.
 
     Attributes:
         step: position of the table that is being scanned.

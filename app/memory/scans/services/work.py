@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.rewriting import TextsOf
@@ -18,9 +19,9 @@ from app.adapters.resources import Resources
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.store import redaction
+from app.memory.memories.store import ledger, redaction
 from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.scans.logic.progress import PROGRESS, Found, Progress
 from app.memory.scans.schemas import (
@@ -119,9 +120,9 @@ class _Scanning:
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:
-            redacted, found = await self._looked(session, ids)
+            redacted, found = await self._looked(session, ids, vectors)
             if self._masks:
-                await self._redact(session, redacted, vectors)
+                await self._redact(session, redacted)
             last = ids[-1:] if len(ids) == self._limit else None
             return await self._noted(session, progress, found, last)
 
@@ -135,13 +136,15 @@ class _Scanning:
     async def _look(self, rows: Sequence[Mapping[str, object]]) -> list[Looked]:
         return await asyncio.to_thread(lambda: [look(self.guard, row) for row in rows])
 
-    async def _looked(self, session: Session, ids: Sequence[str]) -> tuple[Redacted, Found]:
+    async def _looked(
+        self, session: Session, ids: Sequence[str], vectors: Mapping[str, Vector]
+    ) -> tuple[Redacted, Found]:
         """Look through memories and their revisions; lock the memories if they may change."""
         engine_id, now = self.engine.engine, self.resources.clock.now()
         await engines.get(session, self.engine, Lock.SHARED)
         rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
         looked = await self._look([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
-        redacted = Redacted([(row, one.values) for row, one in zip(rows, looked, strict=True)], [])
+        changed: list[tuple[RevisionRow, Mapping[str, Any]]] = []
         sums = {MemoryRow.__tablename__: sum((one.counts for one in looked), Counter[str]())}
         holders = {row.memory_id for row, one in zip(rows, looked, strict=True) if one.counts}
         after, table = 0, redaction.REVISIONS
@@ -150,25 +153,25 @@ class _Scanning:
         ):
             columns = [{n: getattr(one, n) for n in MASKED_OF_REVISIONS} for one in revisions]
             seen = await self._look(columns)
-            redacted.revisions.extend(
+            changed += [
                 (row, one.values) for row, one in zip(revisions, seen, strict=True) if one.values
-            )
+            ]
             sums[table] = sum((one.counts for one in seen), sums.get(table, Counter()))
             holders |= {
                 row.memory_id for row, one in zip(revisions, seen, strict=True) if one.counts
             }
             after = revisions[-1].revision_id
         names = [str(MemoryName(self.engine, memory_id)) for memory_id in sorted(holders)]
+        memories = [(row, one.values) for row, one in zip(rows, looked, strict=True)]
+        redacted = Redacted(memories, changed, vectors, await database_now(session))
         return redacted, Found(sums, names)
 
-    async def _redact(
-        self, session: Session, redacted: Redacted, vectors: Mapping[str, Vector]
-    ) -> None:
+    async def _redact(self, session: Session, redacted: Redacted) -> None:
         service = MemoryService.of(self.resources)
         engine = await engines.get(session, self.engine, Lock.SHARED)
         operation_id, now = self.job.claim.owned.operation_id, self.resources.clock.now()
         writing = service.writing_for(engine, operation_id, now, RevisionFields())
-        await redaction.redact(session, writing, redacted, vectors, await database_now(session))
+        await ledger.redact(session, writing, redacted)
 
     async def texts(self, texts: TextsOf, progress: Progress) -> Progress:
         """Scan a batch of the texts of a table, which are rewritten in place."""

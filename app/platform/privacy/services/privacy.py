@@ -1,12 +1,12 @@
 """Admission of what comes in: masked or refused before anything of it is stored or sent."""
 
 import asyncio
-from collections import Counter
+import collections
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from prometheus_client import Counter as Metric
+from prometheus_client import Counter
 from pydantic import ValidationError
 
 from app.adapters.db.session import Database
@@ -23,7 +23,7 @@ from app.platform.engines.store.rows import privacy_of
 from app.platform.privacy.logic.guard import Guard
 from app.settings.settings import Settings
 
-_MASKED = Metric(
+_MASKED = Counter(
     "memory_bank_masked_total",
     "Sensitive values that were masked, by kind and place: the way they came in, or SCAN.",
     ["kind", "place"],
@@ -112,7 +112,7 @@ class PrivacyService:
         guard = await self.guard(name, place)
         if guard.is_idle:
             return [request for _, request in requests], {}
-        counts: Counter[str] = Counter()
+        counts: collections.Counter[str] = collections.Counter()
 
         def admitted(path: str, request: Request) -> Request | InvalidArgument:
             try:
