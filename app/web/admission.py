@@ -5,6 +5,7 @@ this order: a missing permission is reported before a missing resource, and noth
 engine out of the caller's reach.
 """
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from app.kernel.wire.violations import invalid_fields
 from app.web.address import address_of
 from app.web.demands import Demand
 from app.web.names import resource_named_by
+
+_OPERATION = re.compile(r"[0-9]{1,20}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,8 @@ def _logged(path: Mapping[str, Any], engine: EngineName | None) -> dict[str, Any
     if engine is None:
         return {}
     names: dict[str, Any] = {"engine": engine.engine, "project": engine.project}
-    if "operation" in path:
+    # Ids of operations are numbers that the service makes; anything else is a caller's text.
+    if _OPERATION.fullmatch(str(path.get("operation", ""))) is not None:
         place = {"project": engine.project, "location": engine.location}
         names["operation"] = resource_named_by({**path, **place})
     return names

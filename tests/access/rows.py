@@ -19,6 +19,7 @@ Stored = dict[str, tuple[int, Decimal]]
 _NOT_COMPARED = {
     "audit_events": "has what was refused, too",
     "rate_buckets": "goes down with every request",
+    "processes": "a heartbeat each five seconds",
     "ticks": "the clock of the sweeps",
     "engine_totals": "counts what all have in an engine",
 }

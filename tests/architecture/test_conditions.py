@@ -34,6 +34,9 @@ UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.platform.operations.store.repository.fail_waiting": "deletes an engine",
+    "app.platform.operations.store.queue.count_failed": "counts what the whole service has",
+    "app.platform.operations.store.queue.queue_at": "counts what the whole service has",
+    "app.platform.operations.store.queue.running_by_kind": "counts what the whole service has",
     "app.platform.sessions.store.repository.exists_any": "deletes an engine",
     "app.artifacts.tasks.store.repository.exists_any": "deletes an engine",
 }

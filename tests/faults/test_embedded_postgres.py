@@ -266,11 +266,12 @@ def test_nothing_that_was_said_reaches_the_log(tmp_path: Path) -> None:
 def test_a_failed_start_says_why_and_lets_go(tmp_path: Path) -> None:
     with EmbeddedPostgres(settings(tmp_path)):
         pass
-    version = tmp_path / "postgres" / "cluster" / "PG_VERSION"
-    version.write_text("12\n")
-    with pytest.raises(PostgresStartError, match="did not start: database files are incompatible"):
+    configuration = tmp_path / "postgres" / "cluster" / "postgresql.conf"
+    sound = configuration.read_text()
+    configuration.write_text(f"{sound}\nmax_connections = many\n")
+    with pytest.raises(PostgresStartError, match=r"did not start: .*\.conf. contains errors"):
         EmbeddedPostgres(settings(tmp_path)).start()
-    version.write_text("18\n")
+    configuration.write_text(sound)
     with EmbeddedPostgres(settings(tmp_path)) as server:
         assert reachable(server.url)
 

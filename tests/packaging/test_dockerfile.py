@@ -154,8 +154,12 @@ def test_the_slim_image_lacks_what_runs_elsewhere_and_says_what_it_needs(
     environment = image.environment | stages["slim"].environment
 
     def refusal(**settings: str) -> str:
-        command = slim_machine.command(["memory-bank", "serve"], environment | settings)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # The script names the interpreter of the folder that it was copied from.
+        start = ["python", "-m", "app.process.cli", "serve"]
+        command = slim_machine.command(start, environment | settings)
+        done = subprocess.run(
+            command, cwd=slim_machine.root, capture_output=True, text=True, check=False, timeout=60
+        )
         assert done.returncode != 0
         return done.stderr
 
