@@ -171,10 +171,10 @@ def _logged(path: Mapping[str, Any], engine: EngineName | None) -> dict[str, Any
     if engine is None:
         return {}
     names: dict[str, Any] = {"engine": engine.engine, "project": engine.project}
-    # Ids of operations are numbers that the service makes; anything else is a caller's text.
-    if _OPERATION.fullmatch(str(path.get("operation", ""))) is not None:
-        place = {"project": engine.project, "location": engine.location}
-        names["operation"] = resource_named_by({**path, **place})
+    operation = str(path.get("operation", ""))
+    # The service makes such ids of digits; anything else is a caller's text.
+    if _OPERATION.fullmatch(operation) is not None:
+        names["operation"] = operation
     return names
 
 

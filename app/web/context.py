@@ -68,7 +68,8 @@ def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> d
 def _log_operation(request: Request, told: Mapping[str, str]) -> None:
     """Have the access log name the operation that the request has made or found."""
     if "operation" in told:
-        request.state.logged["operation"] = told["operation"]
+        # Its id alone: the rest of the name may hold an id that a caller chose.
+        request.state.logged["operation"] = told["operation"].rpartition("/")[2]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
