@@ -287,6 +287,8 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
     """
     async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
+        # Before anybody can ask for the metrics.
+        await asyncio.to_thread(show_build, "worker")
         async with (
             traced(),
             watched(),
@@ -296,7 +298,6 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
             _worker_port(resources),
         ):
             await _warm(resources)
-            await asyncio.to_thread(show_build, "worker")
             stopping.is_up = True
             await _until_asked(stopping, resources)
 
