@@ -139,7 +139,8 @@ def clock() -> FixedClock:
     return FixedClock(START)
 
 
-@pytest.fixture(scope="session")
+# One a module: what a service of another still asks after its test would be answered here.
+@pytest.fixture(scope="module")
 def running_server() -> Iterator[ModelServer]:
     with model_server() as found:
         yield found

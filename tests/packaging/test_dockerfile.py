@@ -149,7 +149,7 @@ def test_each_image_has_its_size(machine: Machine, slim_machine: Machine) -> Non
 
 
 def test_the_slim_image_lacks_what_runs_elsewhere_and_says_what_it_needs(
-    slim_machine: Machine, image: Stage, stages: dict[str, Stage]
+    slim_machine: Machine, image: Stage, stages: dict[str, Stage], database_url: str
 ) -> None:
     environment = image.environment | stages["slim"].environment
 
@@ -163,10 +163,9 @@ def test_the_slim_image_lacks_what_runs_elsewhere_and_says_what_it_needs(
         assert done.returncode != 0
         return done.stderr
 
-    assert "needs MEMORY_BANK_EMBEDDING_BASE_URL and" in refusal()
-    server = {"MEMORY_BANK_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1"}
-    asked = refusal(**server, MEMORY_BANK_EMBEDDING_MODEL="small")
-    assert "set MEMORY_BANK_DATABASE_URL to a Postgres of your own" in asked
+    assert "set MEMORY_BANK_DATABASE_URL to a Postgres of your own" in refusal()
+    asked = refusal(MEMORY_BANK_DATABASE_URL=database_url)
+    assert "needs MEMORY_BANK_EMBEDDING_BASE_URL and" in asked
 
 
 def test_the_environment_holds_the_locked_versions_and_no_tools(machine: Machine) -> None:
