@@ -18,18 +18,8 @@ _MEMORIES_PER_KILL = 100
 """So many that an erasure has rarely ended when the last kill comes."""
 _SOON_SECONDS = 300
 _LONGEST_PAUSE_SECONDS = 0.3
-_BATCH = "2"
+_BATCH = 2
 """Few rows, so that an erasure has many steps."""
-
-
-def _start(folder: Path, port: int) -> LiveServer:
-    return live.start(
-        folder,
-        port,
-        MEMORY_BANK_EMBEDDER="hash",
-        MEMORY_BANK_LOG_LEVEL="WARNING",
-        MEMORY_BANK_SWEEP_BATCH_ROWS=_BATCH,
-    )
 
 
 def _fill(client: httpx.Client, memories: int) -> None:
@@ -62,7 +52,7 @@ def _killed(server: LiveServer, folder: Path, name: object) -> tuple[LiveServer,
         is_running = not client.get(f"/v1beta1/{name}").json().get("done")
     server.process.kill()
     server.process.wait()
-    return _start(folder, server.port), is_running
+    return live.start_in_steps(folder, server.port, _BATCH), is_running
 
 
 def test_an_erasure_goes_on_after_each_kill(*, is_nightly: bool) -> None:
@@ -71,7 +61,7 @@ def test_an_erasure_goes_on_after_each_kill(*, is_nightly: bool) -> None:
     memories = kills * _MEMORIES_PER_KILL
     with scratch_folder() as folder:
         port = live.free_port()
-        server = _start(folder, port)
+        server = live.start_in_steps(folder, port, _BATCH)
         try:
             with open_client(server.url) as client:
                 _fill(client, memories)

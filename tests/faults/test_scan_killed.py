@@ -2,33 +2,21 @@
 
 import random
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests.packaging.checkout import scratch_folder
 from tests.support import live
-from tests.support.live import LiveServer
 from tests.support.traffic import ENGINE, open_client
 
 MEMORIES = 100
 KILLS = 2
 _SOON_SECONDS = 60
 _LONGEST_PAUSE_SECONDS = 0.3
-_BATCH = "4"
+_BATCH = 4
 """Few rows, so that a scan has many steps."""
 _MAIL = "anna.k@example.com"
-
-
-def _start(folder: Path, port: int) -> LiveServer:
-    return live.start(
-        folder,
-        port,
-        MEMORY_BANK_EMBEDDER="hash",
-        MEMORY_BANK_LOG_LEVEL="WARNING",
-        MEMORY_BANK_SWEEP_BATCH_ROWS=_BATCH,
-    )
 
 
 def _scan(client: httpx.Client, action: str) -> str:
@@ -51,7 +39,7 @@ def test_a_scan_goes_on_after_each_kill() -> None:
     """Whenever its worker dies, a scan ends with the counts of one that nobody killed."""
     with scratch_folder() as folder:
         port = live.free_port()
-        server = _start(folder, port)
+        server = live.start_in_steps(folder, port, _BATCH)
         try:
             with open_client(server.url) as client:
                 requests = [
@@ -67,7 +55,7 @@ def test_a_scan_goes_on_after_each_kill() -> None:
                 time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
                 server.process.kill()
                 server.process.wait()
-                server = _start(folder, port)
+                server = live.start_in_steps(folder, port, _BATCH)
             with open_client(server.url) as client:
                 assert _ended(client, name) == counted
                 left = _ended(client, _scan(client, "REPORT"))

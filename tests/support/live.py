@@ -38,6 +38,17 @@ def free_port() -> int:
         return port
 
 
+def start_in_steps(data_dir: Path, port: int, rows: int) -> LiveServer:
+    """Start a server whose long work takes few rows at a time, so that it has many steps."""
+    return start(
+        data_dir,
+        port,
+        MEMORY_BANK_EMBEDDER="hash",
+        MEMORY_BANK_LOG_LEVEL="WARNING",
+        MEMORY_BANK_SWEEP_BATCH_ROWS=str(rows),
+    )
+
+
 def start(
     data_dir: Path,
     port: int | None = None,

@@ -8,7 +8,7 @@ import pytest
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
-from tests.support.bank import GONE, field_of, ok, refusal
+from tests.support.bank import GONE, Json, field_of, ok, refusal
 from tests.support.operations import path_of
 from tests.support.scripted import written_by
 from tests.support.summaries import (
@@ -214,9 +214,10 @@ async def test_a_cell_is_made_again_of_the_summary_before_and_its_events(
     assert grown["previousSummaries"] == [again["name"]]
 
 
-async def test_a_failing_regeneration_leaves_the_summary_in_force(
+async def _failed_regeneration(
     client: httpx.AsyncClient, runner: Runner, model: Summariser
-) -> None:
+) -> tuple[str, Json, str]:
+    """Return a session, its summary, and the operation that failed to make that anew."""
     path = await session_with(client, **BY_THREE)
     await talk(client, path, 1, 2, 3)
     await runner.run_pending()
@@ -224,6 +225,13 @@ async def test_a_failing_regeneration_leaves_the_summary_in_force(
     model.is_down = True
     name = ok(await client.post(f"{path_of(first['name'])}:regenerate"))["name"]
     await runner.run_pending()
+    return path, first, name
+
+
+async def test_a_failing_regeneration_leaves_the_summary_in_force(
+    client: httpx.AsyncClient, runner: Runner, model: Summariser
+) -> None:
+    path, first, name = await _failed_regeneration(client, runner, model)
     assert ok(await client.get(path_of(name)))["error"]["code"] == 14
     assert await summaries(client, path) == [first]
     (failed,) = await summaries(client, path, state="failed")
@@ -235,13 +243,7 @@ async def test_a_failing_regeneration_leaves_the_summary_in_force(
 async def test_a_failed_regeneration_runs_again_by_its_retry(
     client: httpx.AsyncClient, runner: Runner, model: Summariser
 ) -> None:
-    path = await session_with(client, **BY_THREE)
-    await talk(client, path, 1, 2, 3)
-    await runner.run_pending()
-    (first,) = await summaries(client, path)
-    model.is_down = True
-    failed = ok(await client.post(f"{path_of(first['name'])}:regenerate"))["name"]
-    await runner.run_pending()
+    path, first, failed = await _failed_regeneration(client, runner, model)
     model.is_down = False
     retried = ok(await client.post(f"{path_of(failed)}:retry"))
     assert retried["metadata"]["retriedOperation"] == failed
