@@ -1,8 +1,15 @@
-"""Removal in batches, one transaction each."""
+"""Work in batches, one transaction each."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from time import monotonic
 
+from app.adapters.db.session import Session
 from app.adapters.resources import RemoveBatch, Resources
+
+_REST = 0.5
+"""Rest after a batch, in parts of the time that it took."""
 
 
 def batched(remove: RemoveBatch) -> Callable[[Resources], Awaitable[int]]:
@@ -24,3 +31,12 @@ async def in_batches(resources: Resources, remove: RemoveBatch) -> int:
         total += count
         if count < limit:
             return total
+
+
+@asynccontextmanager
+async def paced(transaction: AbstractAsyncContextManager[Session]) -> AsyncIterator[Session]:
+    """Run a batch in a transaction and rest after it, so that others hardly notice the work."""
+    began = monotonic()
+    async with transaction as session:
+        yield session
+    await asyncio.sleep((monotonic() - began) * _REST)

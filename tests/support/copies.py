@@ -8,7 +8,8 @@ from sqlalchemy import Table, TextClause, text
 from app.adapters.db.session import Database
 from app.process.metadata import metadata
 
-_FILLED_BY_TRIGGERS = {"api_key_changes", "engine_totals"}
+FILLED_BY_ITSELF = {"api_key_changes", "engine_totals", "pseudonym_keys"}
+"""Tables that triggers or migrations fill."""
 _CHANGED = {"api_keys", "engines"}
 """Tables whose first rows requests change."""
 
@@ -39,7 +40,7 @@ async def _inserts(database: Database) -> TextClause:
     async with database.snapshot() as session:
         for table in metadata.sorted_tables:
             rows = await session.scalar(text(f"select json_agg(t) from {table.name} t"))
-            if rows and table.name not in _FILLED_BY_TRIGGERS:
+            if rows and table.name not in FILLED_BY_ITSELF:
                 inserts.append(_insert(table, json.dumps(rows)))
     return text(f"do $copied$ begin {' '.join(inserts)} end $copied$")
 

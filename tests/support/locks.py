@@ -10,14 +10,14 @@ _WAITING = text("select count(*) from pg_locks where not granted")
 _SECONDS = 5
 
 
-async def until_waiting(database: Database) -> None:
-    """Return as soon as some transaction waits for a lock.
+async def until_waiting(database: Database, transactions: int = 1) -> None:
+    """Return as soon as so many transactions wait for a lock.
 
     Beside the service's own transactions, of which a task has one at a time.
     """
     async with asyncio.timeout(_SECONDS), database.engine.connect() as connection:
         while True:
-            if (await connection.execute(_WAITING)).scalar_one():
+            if (await connection.execute(_WAITING)).scalar_one() >= transactions:
                 return
             await connection.rollback()
             await asyncio.sleep(0.01)

@@ -26,7 +26,7 @@ def any_of(texts: Collection[str]) -> CollectionAggregate[bool]:
 
 
 def all_of(texts: Collection[str]) -> CollectionAggregate[bool]:
-    """Return an expression that differs from what is none of the texts."""
+    """Return an expression for `!=`: a column differs from it if it is none of the texts."""
     return all_(literal(list(texts), ARRAY(Text())))
 
 

@@ -10,6 +10,7 @@ RESIDUE = (
     "dead rows until vacuum",
     "write-ahead log",
     "backups made before endTime",
+    "logs of this service",
     "logs of the embedding and text models' providers",
 )
 """Where what was erased may still be."""

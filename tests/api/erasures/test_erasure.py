@@ -17,7 +17,7 @@ from tests.support.person import CANARY, PERSON, dump, erase, fill, rows_of
 SCOPE = {"user_id": PERSON}
 _TRACES = {"audit_events", "api_keys"}
 """Tables whose rows stay, without the person."""
-_OWN = {"operations": 1, "erasures": 1, "pseudonym_keys": 1}
+_OWN = {"operations": 1, "erasures": 1}
 """The rows that the erasure itself adds."""
 
 

@@ -5,9 +5,11 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, literal, select, true, tuple_
+from sqlalchemy import ColumnElement, and_, delete, func, literal, select, true
 
+from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
 from app.artifacts.tasks.store.erasure import PAGES_AT_ONCE, mark_derived
@@ -20,7 +22,8 @@ from app.artifacts.tasks.store.tables import (
     VectorRow,
 )
 
-_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
+_TABLE: Any = NamespaceRow.__table__
+_KEY = (_TABLE.c.memory, _TABLE.c.namespace)
 _NAME = NamespaceRow.memory + literal("/namespaces/") + NamespaceRow.namespace
 
 
@@ -50,10 +53,10 @@ def _is_of_others(subject: Subject) -> ColumnElement[bool]:
 async def _find_ids(session: Session, subject: Subject, ids: Collection[str]) -> Collection[str]:
     """Return those namespaces, and task memories with nothing else, that are the user's."""
     mine = subject.selects(NamespaceRow)
-    namespaces = select(_NAME).where(mine, _NAME.in_(ids))
+    namespaces = select(_NAME).where(mine, any_of(ids) == _NAME)
     memories = (
         select(NamespaceRow.memory)
-        .where(NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory.in_(ids))
+        .where(NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory == any_of(ids))
         .group_by(NamespaceRow.memory)
         .having(~func.bool_or(_is_of_others(subject)))
     )
@@ -74,10 +77,14 @@ async def _remove(session: Session, subject: Subject, limit: int) -> Counts:
     rows = (await session.execute(some)).scalars().all()
     if not rows:
         return {}
-    keys = [(row.engine_id, row.memory, row.namespace) for row in rows]
+    columns = {column.name: column for column in _KEY}
+    keys = rows_of("keys", columns, [[getattr(row, name) for name in columns] for row in rows])
     await session.execute(
         delete(NamespaceRow)
-        .where(NamespaceRow.engine_id == subject.engine_id, tuple_(*_KEY).in_(keys))
+        .where(
+            NamespaceRow.engine_id == subject.engine_id,
+            *(column == keys.c[column.name] for column in _KEY),
+        )
         .execution_options(synchronize_session=False)
     )
     for row in rows:

@@ -20,7 +20,7 @@ from app.settings.settings import Settings
 
 LIST = "erasures.ndjson"
 """The file in the data folder with a line for each erasure."""
-_USER = "user_id"
+USER = "user_id"
 
 
 async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
@@ -39,7 +39,7 @@ def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def not_covered(subject: Subject, *, spares_keys: bool) -> list[str]:
     """Return what an erasure leaves out: sessions are of a user alone."""
-    is_of_user = _USER in subject.scope
+    is_of_user = USER in subject.scope
     has_sessions = subject.has_sessions and len(subject.scope) == 1
     left = ["sessions"] if is_of_user and not has_sessions else []
     return [*left, "api_keys"] if spares_keys else left

@@ -1,9 +1,10 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.adapters.batches import paced
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
 from app.adapters.db.subjects import Subject
@@ -16,7 +17,7 @@ from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName
 from app.memory.erasures.logic.pseudonyms import alias_of
 from app.memory.erasures.schemas import EraseScopeRequest
-from app.memory.erasures.services.certificates import certificate, not_covered, pseudonyms_of
+from app.memory.erasures.services.certificates import USER, certificate, not_covered, pseudonyms_of
 from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
@@ -33,7 +34,6 @@ from app.platform.operations.store.tables import OperationRow
 
 MOST_RUNNING = 10
 """Limit for unfinished erasures of an engine."""
-_USER = "user_id"
 
 
 def traces_of(
@@ -44,7 +44,7 @@ def traces_of(
     if len(subject.scope) == 1:
         ((key, value),) = subject.scope.items()
         claims = resources.settings.jwt_condition_claims
-        if claims.get(key, "sub" if key == _USER else None) == "sub":
+        if claims.get(key, "sub" if key == USER else None) == "sub":
             tokens.add(f"jwt:{value}")
     alias = alias_of(pseudonym)
     return Traces(resources.registry.erasures, subject, alias, tokens, is_service_wide)
@@ -118,11 +118,10 @@ class ErasureService:
             await repository.resume(session, same, row.operation_id)
             return row
         given = {"is_service_wide": is_service_wide}
-        await self.insert(session, engine, subject, row.operation_id, given)
-        await stored.stop_running(session, subject)
+        await self._insert(session, engine, subject, row.operation_id, given)
         return row
 
-    async def insert(
+    async def _insert(
         self,
         session: Session,
         engine: EngineName,
@@ -130,7 +129,7 @@ class ErasureService:
         operation_id: str,
         given: Mapping[str, Any],
     ) -> None:
-        """Insert the record of an erasure, which ends writes to its scope."""
+        """Insert the record of an erasure, which ends writes to its scope and work on it."""
         now = self.resources.clock.now()
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
         values = {
@@ -147,6 +146,7 @@ class ErasureService:
             "start_time": now,
         }
         await repository.add(session, {**values, **given})
+        await stored.stop_running(session, subject)
 
     async def repeat(
         self, session: Session, name: EngineName, subject: Subject, given: Mapping[str, Any]
@@ -154,7 +154,7 @@ class ErasureService:
         """Queue an erasure once more, with values that it had before a restore."""
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
         row = await operations.insert(session, self._operation(engine, subject))
-        await self.insert(session, engine, subject, row.operation_id, given)
+        await self._insert(session, engine, subject, row.operation_id, given)
         return OperationName(engine, row.operation_id)
 
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
@@ -177,56 +177,46 @@ class ErasureService:
     ) -> Operation:
         """Return an operation that is stored nowhere, with the counts of an erasure."""
         now = self.resources.clock.now()
+        # Nothing is renamed, so any alias will do.
+        traces = traces_of(self.resources, subject, "", is_service_wide=is_service_wide)
         async with self.resources.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
             check_scope(session, subject.scope)
-            # Nothing is renamed, so any alias will do.
-            traces = traces_of(self.resources, subject, "", is_service_wide=is_service_wide)
-            counts, pseudonymised = await self._all_counts(session, engine, traces)
-            left_out = not_covered(subject, spares_keys=await traces.spares_keys(session, engine))
+            bound = await traces.keys(session, engine)
+        counts, pseudonymised = await self._all_counts(traces, traces.callers(bound))
         new = self._operation(engine, subject).noting(validateOnly=True)
         values: dict[str, Any] = {
             "engine": str(engine),
             "start_time": now,
             "end_time": now,
             "counts": counts,
-            "pseudonymised": pseudonymised,
+            "pseudonymised": pseudonymised | {"api_keys": len(bound.changed)},
             "verified": False,
-            "not_covered": left_out,
+            "not_covered": not_covered(subject, spares_keys=bound.are_spared),
         }
         row = OperationRow(**new.columns(OperationState.SUCCEEDED, certificate(values)))
         return Operation.from_row(row)
 
     async def _all_counts(
-        self, session: Session, engine: EngineName, traces: Traces
+        self, traces: Traces, callers: Collection[str]
     ) -> tuple[dict[str, int], dict[str, int]]:
+        """Count what would be removed and changed, a batch a snapshot, as an erasure works."""
         limit = self.resources.settings.tuning.sweep_batch_rows
         counts: dict[str, int] = {}
+        pseudonymised: dict[str, int] = {}
         for erasure in traces.erasures:
-            counts |= await erasure.count(session, traces.subject)
-        callers = await traces.callers(session, engine)
-        requests, events, shared = 0, 0, 0
-        request: tuple[str, str] | None = ("", "")
-        while request is not None:
-            count, request = await traces.remove_requests(
-                session, callers, request, limit, is_dry=True
-            )
-            requests += count
-        event = None
-        while True:
-            count, event = await traces.rename_events(session, callers, event, limit, is_dry=True)
-            events += count
-            if event is None:
-                break
-        operation: str | None = ""
-        while operation is not None:
-            count, operation = await traces.prune_operations(session, operation, limit, is_dry=True)
-            shared += count
-        return {**counts, "request_ids": requests}, {
-            "audit_events": events,
-            "operations": shared,
-            "api_keys": await traces.count_keys(session, engine),
-        }
+            async with paced(self.resources.db.snapshot()) as session:
+                counts |= await erasure.count(session, traces.subject)
+        for step in traces.steps(callers, is_dry=True):
+            after = None
+            while True:
+                async with paced(self.resources.db.snapshot()) as session:
+                    count, after = await step.run(session, after, limit)
+                found = counts if step.removes else pseudonymised
+                found[step.table] = found.get(step.table, 0) + count
+                if after is None:
+                    break
+        return counts, pseudonymised
 
 
 def _is_of(row: ErasureRow, subject: Subject) -> bool:

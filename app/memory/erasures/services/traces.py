@@ -3,9 +3,10 @@
 Each function looks at one batch in the caller's transaction, and changes it unless told not to.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -59,51 +60,49 @@ class Traces:
                 ids[erasure.collection] = await erasure.find_ids(session, self.subject, named)
         return Erased(ids, self.subject.scope, self.alias)
 
-    async def callers(self, session: Session, engine: EngineName) -> set[str]:
-        """Return the keys and tokens that are bound to the scope alone."""
-        bound = await self._keys(session, engine)
-        ended = {key.key_id for key, left in bound if left is None}
-        return ended | set(self.tokens)
-
-    async def count_keys(self, session: Session, engine: EngineName) -> int:
-        """Count the keys that are revoked or narrowed."""
-        return len(await self._keys(session, engine))
-
-    async def spares_keys(self, session: Session, engine: EngineName) -> bool:
-        """Return True if keys of the scope stay as they are, since they reach other engines."""
-        return len(await self._named(session, engine)) > len(await self._keys(session, engine))
-
-    async def _keys(
-        self, session: Session, engine: EngineName
-    ) -> list[tuple[ApiKeyRow, dict[str, list[str]] | None]]:
-        """Return the keys that the erasure ends or narrows, with what they then allow."""
-        found = await self._named(session, engine)
-        if self.is_service_wide:
-            return found
-        return [(key, left) for key, left in found if key.engines and len(key.engines) == 1]
-
-    async def _named(
-        self, session: Session, engine: EngineName
-    ) -> list[tuple[ApiKeyRow, dict[str, list[str]] | None]]:
-        """Return the keys of the engine whose conditions name the scope, as `_keys`."""
+    async def keys(
+        self, session: Session, engine: EngineName, *, for_update: bool = False
+    ) -> "BoundKeys":
+        """Return the keys of the engine whose conditions name the scope."""
         scope = self.subject.scope
-        found = [
+        bound = [
             (key, without(key.scope_conditions or {}, scope))
-            for key in await keys.list_bound(session, scope)
+            for key in await keys.list_bound(session, scope, for_update=for_update)
             if _reaches(key, engine)
         ]
-        return [(key, left) for key, left in found if left != key.scope_conditions]
+        named = [(key, left) for key, left in bound if left != key.scope_conditions]
+        changed = [
+            (key, left)
+            for key, left in named
+            if self.is_service_wide or (key.engines is not None and len(key.engines) == 1)
+        ]
+        return BoundKeys(changed, are_spared=len(named) > len(changed))
 
-    async def rename_events(
+    def callers(self, bound: "BoundKeys") -> set[str]:
+        """Return the keys and tokens that are bound to the scope alone."""
+        return {key.key_id for key, left in bound.changed if left is None} | set(self.tokens)
+
+    def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["Step"]:
+        """Return what goes over the tables with traces; nothing changes where `is_dry`."""
+        requests = partial(self._remove_requests, callers=callers, is_dry=is_dry)
+        renamed = partial(self._rename_events, callers=callers, is_dry=is_dry)
+        pruned = partial(self._prune_operations, is_dry=is_dry)
+        return [
+            Step("request_ids", requests, removes=True),
+            Step("audit_events", renamed, removes=False),
+            Step("operations", pruned, removes=False),
+        ]
+
+    async def _rename_events(
         self,
         session: Session,
-        callers: Collection[str],
         after: AuditEventRow | None,
         limit: int,
         *,
-        is_dry: bool = False,
+        callers: Collection[str],
+        is_dry: bool,
     ) -> tuple[int, AuditEventRow | None]:
-        """Rename what a batch of the audit log names; return the count, and where to go on."""
+        """Rename what a batch of the audit log names."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
         erased = await self.erased(session, map(_names_in, rows))
         renamed = await each(rows, lambda row: self._renamed(row, erased, callers))
@@ -141,16 +140,16 @@ class Traces:
             new |= {"caller": self.alias, "address": None, "request_id": None}
         return new
 
-    async def remove_requests(
+    async def _remove_requests(
         self,
         session: Session,
-        callers: Collection[str],
-        after: tuple[str, str],
+        after: tuple[str, str] | None,
         limit: int,
         *,
-        is_dry: bool = False,
+        callers: Collection[str],
+        is_dry: bool,
     ) -> tuple[int, tuple[str, str] | None]:
-        """Remove those of a batch of request ids that tell of the scope, as `rename_events`."""
+        """Remove those of a batch of request ids that tell of the scope."""
         engine_id = self.subject.engine_id
         rows = await operations.list_requests(session, engine_id, limit, after)
         erased = await self.erased(session, map(_texts, rows))
@@ -162,10 +161,10 @@ class Traces:
         last = (rows[-1].caller, rows[-1].request_id) if len(rows) == limit else None
         return len(ended), last
 
-    async def prune_operations(
-        self, session: Session, after: str, limit: int, *, is_dry: bool = False
+    async def _prune_operations(
+        self, session: Session, after: str | None, limit: int, *, is_dry: bool
     ) -> tuple[int, str | None]:
-        """Remove the scope's part from a batch of operations on several, as `rename_events`."""
+        """Remove the scope's part from a batch of operations on several."""
         limit = min(limit, _MOST_OPERATIONS)
         rows = await operations.list_shared(
             session, self.subject, limit, after, for_update=not is_dry
@@ -190,27 +189,68 @@ class Traces:
             new["scopes"] = without(row.scopes, scope)
         return {name: value for name, value in new.items() if value != getattr(row, name)}
 
-    async def end_callers(
-        self, session: Session, engine: EngineName, now: datetime
-    ) -> tuple[dict[str, int], dict[str, int]]:
-        """End the keys bound to the scope and rename what they did; return removed and changed."""
-        engine_id, callers = engine.engine, await self.callers(session, engine)
-        bound = await self._keys(session, engine)
-        renamed = {
-            "audit_events": await events.rename_callers(session, engine_id, callers, self.alias),
-            "operations": await operations.rename_callers(session, engine_id, callers, self.alias),
-            "api_keys": len(bound),
+    async def rename_callers(
+        self, session: Session, callers: Collection[str], since: datetime | None = None
+    ) -> dict[str, int]:
+        """Rename what the callers did; return the counts of changed rows.
+
+        Given `since`, events of the audit log before it are left out.
+        """
+        if not callers:
+            return {"audit_events": 0, "operations": 0}
+        engine_id, alias = self.subject.engine_id, self.alias
+        await keys.rename_creators(session, callers, alias)
+        return {
+            "audit_events": await events.rename_callers(session, engine_id, callers, alias, since),
+            "operations": await operations.rename_callers(session, engine_id, callers, alias),
         }
-        await keys.rename_creators(session, callers, self.alias)
-        for key, left in bound:
+
+    async def end_keys(
+        self, session: Session, bound: "BoundKeys", now: datetime
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """End the keys bound to the scope alone and narrow the others; return removed and changed.
+
+        The caller has read them for update.
+        """
+        for key, left in bound.changed:
             if left is None:
                 # An empty list allows nothing; no condition would allow everything.
                 nothing: dict[str, list[str]] = {name: [] for name in key.scope_conditions or {}}
                 await keys.end(session, key, self.alias, nothing, now)
             else:
                 await keys.narrow(session, key, left)
-        removed = {"rate_buckets": await forget_keys(session, callers)}
-        return removed, renamed
+        removed = {"rate_buckets": await forget_keys(session, self.callers(bound))}
+        return removed, {"api_keys": len(bound.changed)}
+
+
+@dataclass(frozen=True)
+class BoundKeys:
+    """The keys whose conditions name a scope.
+
+    Attributes:
+        changed: those that an erasure ends or narrows, with the conditions that are left to them;
+            None ends a key.
+        are_spared: True if others stay as they are, since they reach other engines.
+    """
+
+    changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
+    are_spared: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """A walk over a table with traces.
+
+    Attributes:
+        table: its name in the certificate.
+        run: works on the batch after a row, None at the start, of at most so many rows; it returns
+            how many rows concern the scope, and the row to go on after, None at the end.
+        removes: True if it removes the rows rather than changes them.
+    """
+
+    table: str
+    run: Callable[[Session, Any, int], Awaitable[tuple[int, Any]]]
+    removes: bool
 
 
 def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:

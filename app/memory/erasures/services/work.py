@@ -9,23 +9,23 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from time import monotonic
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from prometheus_client import Counter
 
+from app.adapters.batches import paced
 from app.adapters.db.clock import database_now
 from app.adapters.db.definitions import DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
-from app.kernel.errors import Aborted, Reason
+from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.services.certificates import append, certificate, not_covered
 from app.memory.erasures.services.erasures import traces_of
-from app.memory.erasures.services.traces import Traces
+from app.memory.erasures.services.traces import BoundKeys, Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
@@ -44,8 +44,8 @@ _ERASURES = Counter(
 
 _ROUNDS = 5
 """Times that everything is removed and counted again before the erasure gives up."""
-_REST = 0.5
-"""Rest after a batch, in parts of the time that it took."""
+_MARGIN = timedelta(minutes=1)
+"""Limit for what the clocks of processes differ by."""
 _VACUUM_SECONDS = 20.0
 """Longest wait for the space of the removed rows; the database frees it later by itself."""
 
@@ -84,7 +84,10 @@ class ErasureWork:
         engine = EngineName.parse(self.job.claim.engine_name)
         async with self.job.db.snapshot() as session:
             row = await self._row(session)
-        subject = Subject(engine.engine, row.scope or {}, row.has_sessions)
+        if row.scope is None:
+            # The engine was deleted, and its erasures ended with it.
+            raise NotFound.of(engine)
+        subject = Subject(engine.engine, row.scope, row.has_sessions)
         is_wide = row.is_service_wide
         traces = traces_of(self.resources, subject, row.subject, is_service_wide=is_wide)
         await append(self.resources.settings, row)
@@ -108,20 +111,15 @@ class ErasureWork:
 
     @asynccontextmanager
     async def _batch(self) -> AsyncIterator[tuple[Session, dict[str, int], dict[str, int]]]:
-        """Open the transaction of a batch; it counts what the block adds to the two mappings.
-
-        After it the work rests for a while: others shall hardly notice an erasure.
-        """
+        """Open the transaction of a batch; it counts what the block adds to the two mappings."""
         removed: dict[str, int] = {}
         renamed: dict[str, int] = {}
-        began = monotonic()
-        async with self.job.db.transaction() as session:
+        async with paced(self.job.db.transaction()) as session:
             yield session, removed, renamed
             if any(removed.values()) or any(renamed.values()):
                 row = await self._row(session, for_update=True)
                 await repository.count_up(session, row, removed, renamed)
                 await self.job.advance(session)
-        await asyncio.sleep((monotonic() - began) * _REST)
 
     async def _remove(
         self, remove: Callable[[Session, Subject, int], Awaitable[_Counts]], subject: Subject
@@ -134,28 +132,17 @@ class ErasureWork:
 
     async def _remove_traces(self, traces: Traces, engine: EngineName) -> None:
         async with self.job.db.snapshot() as session:
-            callers = await traces.callers(session, engine)
-        limit = self._limit
-        request: tuple[str, str] | None = ("", "")
-        while request is not None:
-            async with self._batch() as (session, removed, _):
-                removed["request_ids"], request = await traces.remove_requests(
-                    session, callers, request, limit
-                )
-        event = None
-        while True:
-            async with self._batch() as (session, _, renamed):
-                renamed["audit_events"], event = await traces.rename_events(
-                    session, callers, event, limit
-                )
-            if event is None:
-                break
-        operation: str | None = ""
-        while operation is not None:
-            async with self._batch() as (session, _, renamed):
-                renamed["operations"], operation = await traces.prune_operations(
-                    session, operation, limit
-                )
+            callers = traces.callers(await traces.keys(session, engine))
+        for step in traces.steps(callers):
+            after = None
+            while True:
+                async with self._batch() as (session, removed, renamed):
+                    counts = removed if step.removes else renamed
+                    counts[step.table], after = await step.run(session, after, self._limit)
+                if after is None:
+                    break
+        async with self._batch() as (session, _, renamed):
+            renamed.update(await traces.rename_callers(session, callers))
 
     async def _finish(self, traces: Traces, engine: EngineName) -> bool:
         """End the erasure unless rows of the scope are left; return False if there are."""
@@ -169,10 +156,11 @@ class ErasureWork:
             if any(counts.values()):
                 return False
             now = await database_now(session)
-            left_out = not_covered(subject, spares_keys=await traces.spares_keys(session, engine))
-            removed, renamed = await traces.end_callers(session, engine, now)
+            bound = await traces.keys(session, engine, for_update=True)
+            left_out = not_covered(subject, spares_keys=bound.are_spared)
+            removed, renamed = await traces.end_keys(session, bound, now)
             row = await self._row(session, for_update=True)
-            renamed["audit_events"] += await traces.rename_refusals(session, row.start_time)
+            renamed |= await self._end_traces(session, traces, bound, row)
             await repository.count_up(
                 session, row, {"request_ids": 0, **counts, **removed}, renamed
             )
@@ -182,6 +170,15 @@ class ErasureWork:
             await self.job.finish(session, certificate(_certified(row, now, left_out)), {})
         log.info("scope.erased", certificate=row.certificate_id, rows=sum(row.counts.values()))
         return True
+
+    async def _end_traces(
+        self, session: Session, traces: Traces, bound: BoundKeys, row: ErasureRow
+    ) -> dict[str, int]:
+        """Rename what came since the erasure began; return the counts of changed rows."""
+        since = row.start_time - _MARGIN
+        renamed = await traces.rename_callers(session, traces.callers(bound), since)
+        renamed["audit_events"] += await traces.rename_refusals(session, since)
+        return renamed
 
     async def _vacuum(self, traces: Traces) -> None:
         """Free the space of the removed rows, as far as that is possible now."""

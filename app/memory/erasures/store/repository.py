@@ -1,6 +1,5 @@
 """Every statement on erasures. All functions take part in the caller's transaction."""
 
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,18 +13,9 @@ from app.adapters.db.definitions import Definition
 from app.adapters.db.session import Session
 from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
 
-_KEY_BYTES = 32
-_ONLY = 1
-
-
 async def pseudonym_key(session: Session) -> bytes:
-    """Return the database's own key of pseudonyms; the first use makes it."""
-    statement = select(PseudonymKeyRow.key)
-    if (known := (await session.execute(statement)).scalar_one_or_none()) is not None:
-        return known
-    new = insert(PseudonymKeyRow).values(id=_ONLY, key=secrets.token_bytes(_KEY_BYTES))
-    await session.execute(new.on_conflict_do_nothing())
-    return (await session.execute(statement)).scalar_one()
+    """Return the database's own key of pseudonyms, which a migration has made."""
+    return (await session.execute(select(PseudonymKeyRow.key))).scalar_one()
 
 
 async def list_running(session: Session, engine_id: int) -> Sequence[ErasureRow]:

@@ -101,8 +101,9 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
 async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
     """Empty the quotes that revisions of other memories took from the same conversations.
 
-    Call it before the memories are erased, one erasure of an engine at a time. Locked revisions are
-    skipped: everyone else who locks revisions removes them, since nothing can read them any more.
+    Call it before the memories are erased, with the engine locked as by whoever rewrites revisions.
+    Locked revisions are skipped: whoever else locks them removes them, as nothing can read them any
+    more.
     """
     mine = select(RevisionRow.operation_id).where(
         RevisionRow.engine_id == engine_id,

@@ -67,7 +67,7 @@ class ScanService:
             if kind not in known:
                 raise InvalidArgument.of_field(
                     f"kinds[{number}]",
-                    f"must be one of {', '.join(sorted(known))}, or the name of a custom pattern.",
+                    f"must be one of {', '.join(sorted(known))}; got {kind!r}.",
                 )
         kinds = set(request.kinds or kinds_sought(own, defaults))
         if not kinds:

@@ -34,6 +34,7 @@ from app.memory.scans.services.looking import Looked, look
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import privacy_of
+from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
 from app.platform.privacy.logic.guard import Guard
@@ -120,11 +121,16 @@ class _Scanning:
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:
+            # One at a time with erasures: they empty quotes of revisions that this may rewrite.
+            lock = Lock.UPDATE if self._masks else Lock.SHARED
+            engine = await engines.get(session, self.engine, lock)
             redacted, found = await self._looked(session, ids, vectors)
             if self._masks:
-                await self._redact(session, redacted)
+                await self._redact(session, engine, redacted)
             last = ids[-1:] if len(ids) == self._limit else None
-            return await self._noted(session, progress, found, last)
+            progress = await self._noted(session, found, last)
+        self._count(found)
+        return progress
 
     async def _vectors(self, rows: Sequence[MemoryRow]) -> Mapping[str, Vector]:
         """Return vectors of the masked facts; those of facts that change meanwhile are missing."""
@@ -141,7 +147,6 @@ class _Scanning:
     ) -> tuple[Redacted, Found]:
         """Look through memories and their revisions; lock the memories if they may change."""
         engine_id, now = self.engine.engine, self.resources.clock.now()
-        await engines.get(session, self.engine, Lock.SHARED)
         rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
         looked = await self._look([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
         changed: list[tuple[RevisionRow, Mapping[str, Any]]] = []
@@ -166,9 +171,8 @@ class _Scanning:
         redacted = Redacted(memories, changed, vectors, await database_now(session))
         return redacted, Found(sums, names)
 
-    async def _redact(self, session: Session, redacted: Redacted) -> None:
+    async def _redact(self, session: Session, engine: EngineRow, redacted: Redacted) -> None:
         service = MemoryService.of(self.resources)
-        engine = await engines.get(session, self.engine, Lock.SHARED)
         operation_id, now = self.job.claim.owned.operation_id, self.resources.clock.now()
         writing = service.writing_for(engine, operation_id, now, RevisionFields())
         await ledger.redact(session, writing, redacted)
@@ -187,17 +191,22 @@ class _Scanning:
             sums = {texts.table: sum((one.counts for _, one in holders), Counter[str]())}
             names = [f"{self.engine}/{texts.name(key)}" for key, _ in holders]
             last = rows[-1][0] if len(rows) == self._limit else None
-            return await self._noted(session, progress, Found(sums, names), last)
+            found = Found(sums, names)
+            progress = await self._noted(session, found, last)
+        self._count(found)
+        return progress
 
-    async def _noted(
-        self, session: Session, progress: Progress, found: Found, last: Sequence[str] | None
-    ) -> Progress:
+    async def _noted(self, session: Session, found: Found, last: Sequence[str] | None) -> Progress:
         """Note a batch in its own transaction; return how far the scan has come with it."""
         named = found if not self._masks else Found(found.counts)
-        progress = progress.with_batch(named, last, MAX_NAMES)
+        # Read anew: an erasure may have taken names out of it.
+        before = Progress.of(await self.job.lock_details(session))
+        progress = before.with_batch(named, last, MAX_NAMES)
         await self.job.note(session, progress.details())
         await self.job.advance(session)
+        return progress
+
+    def _count(self, found: Found) -> None:
         if self._masks:
             for kinds in found.counts.values():
                 count(SCAN, kinds)
-        return progress

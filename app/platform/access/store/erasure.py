@@ -10,8 +10,15 @@ from app.platform.access.store.repository import hold
 from app.platform.access.store.tables import ApiKeyRow
 
 
-async def list_bound(session: Session, scope: Mapping[str, str]) -> Sequence[ApiKeyRow]:
-    """Return the keys whose conditions allow a scope, working or not."""
+async def list_bound(
+    session: Session, scope: Mapping[str, str], *, for_update: bool
+) -> Sequence[ApiKeyRow]:
+    """Return the keys whose conditions allow a scope, working or not.
+
+    For an update, no other transaction changes keys until this one ends.
+    """
+    if for_update:
+        await hold(session)
     conditions = (
         ApiKeyRow.scope_conditions.contains({key: [value]}) for key, value in scope.items()
     )
@@ -29,8 +36,7 @@ async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]
 async def end(
     session: Session, key: ApiKeyRow, alias: str, conditions: Mapping[str, list[str]], now: datetime
 ) -> None:
-    """Revoke a key and remove from it whom it was for."""
-    await hold(session)
+    """Revoke a key that was read for update, and remove from it whom it was for."""
     await session.execute(
         update(ApiKeyRow)
         .where(ApiKeyRow.key_id == key.key_id)
@@ -44,8 +50,7 @@ async def end(
 
 
 async def narrow(session: Session, key: ApiKeyRow, conditions: Mapping[str, list[str]]) -> None:
-    """Replace the conditions of a key by narrower ones."""
-    await hold(session)
+    """Replace the conditions of a key that was read for update by narrower ones."""
     await session.execute(
         update(ApiKeyRow)
         .where(ApiKeyRow.key_id == key.key_id)

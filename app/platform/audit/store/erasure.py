@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import or_, select, text, tuple_, update
+from sqlalchemy import or_, select, text, true, tuple_, update
 
 from app.adapters.db.arrays import rows_of
 from app.adapters.db.session import Session
@@ -67,17 +67,19 @@ async def rename(
 
 
 async def rename_callers(
-    session: Session, engine_id: int, callers: Collection[str], alias: str
+    session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
 ) -> int:
-    """Put an alias in place of callers in an engine's log and the service's; return the count."""
-    if not callers:
-        return 0
+    """Put an alias in place of callers in an engine's log and the service's; return the count.
+
+    Given `since`, events before it are left out.
+    """
     await session.execute(_ERASING)
+    is_recent = true() if since is None else AuditEventRow.create_time >= since
     count = 0
     for each in (engine_id, NO_ENGINE):
         renamed = await session.execute(
             update(AuditEventRow)
-            .where(AuditEventRow.engine_id == each, AuditEventRow.caller.in_(callers))
+            .where(AuditEventRow.engine_id == each, AuditEventRow.caller.in_(callers), is_recent)
             .values(caller=alias, address=None, request_id=None)
             .returning(AuditEventRow.event_id)
             .execution_options(synchronize_session=False)

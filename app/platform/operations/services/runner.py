@@ -118,6 +118,17 @@ class Job:
         """Add to the metadata of the running operation; no effect if its lease was lost."""
         await repository.note(session, self.claim.owned, details)
 
+    async def lock_details(self, session: Session) -> dict[str, Any]:
+        """Lock the operation and return its metadata as they are now.
+
+        Raises:
+            LeaseLost: this worker no longer owns the operation.
+        """
+        details = await repository.lock_details(session, self.claim.owned)
+        if details is None:
+            raise LeaseLost
+        return details
+
 
 JobFunction = Callable[[Job], Awaitable[None]]
 
@@ -194,8 +205,8 @@ class Runner:
             self._looked = monotonic()
             pause = self._settings.tuning.worker_poll_seconds
             try:
-                claim = await self._claim()
-                if claim is not None:
+                may_write = not self._db.fence.closed.is_set()
+                if may_write and (claim := await self._claim()) is not None:
                     return claim
                 if self.notices.are_heard:
                     pause = max(pause, await self._quiet_seconds())
@@ -325,10 +336,13 @@ class Runner:
         return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
 
     async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
-        """Write an outcome, retrying for `at_most`; after that the lease expires."""
+        """Write an outcome, retrying for `at_most`; after that the lease expires.
+
+        It expires at once where the process has to end, since it may write no more.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + at_most.total_seconds()
-        while True:
+        while not self._db.fence.closed.is_set():
             try:
                 await write()
             except Exception as error:  # noqa: BLE001 - as the docstring has it

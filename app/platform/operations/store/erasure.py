@@ -117,7 +117,7 @@ async def stop_running(session: Session, subject: Subject) -> None:
 
 
 async def list_shared(
-    session: Session, subject: Subject, limit: int, after: str, *, for_update: bool
+    session: Session, subject: Subject, limit: int, after: str | None, *, for_update: bool
 ) -> Sequence[OperationRow]:
     """Return the next operations that may concern a scope among others."""
     scopes = OperationRow.scopes
@@ -126,7 +126,7 @@ async def list_shared(
         select(OperationRow)
         .where(
             OperationRow.engine_id == subject.engine_id,
-            OperationRow.operation_id > after,
+            OperationRow.operation_id > (after or ""),
             or_(scopes.is_(None), concerned),
             ~func.coalesce(subject.selects(OperationRow), false()),
             _IS_OTHER,
@@ -180,12 +180,12 @@ _TABLE: Any = RequestIdRow.__table__
 
 
 async def list_requests(
-    session: Session, engine_id: int, limit: int, after: tuple[str, str]
+    session: Session, engine_id: int, limit: int, after: tuple[str, str] | None
 ) -> Sequence[RequestIdRow]:
     """Return the next records of requests on an engine."""
     statement = (
         select(RequestIdRow)
-        .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST) > after)
+        .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST) > (after or ("", "")))
         .order_by(*_REQUEST)
         .limit(limit)
     )
