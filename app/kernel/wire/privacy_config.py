@@ -85,21 +85,28 @@ class PrivacyConfig(WireModel):
 
     @model_validator(mode="after")
     def _has_one_rule_each(self) -> Self:
-        names = [pattern.name for pattern in self.custom_patterns or ()]
-        if len({*names, *Kind}) < len(names) + len(Kind):
-            raise ValueError("customPatterns must have names of their own")
-        known = {*names, *Kind}
-        seen: set[tuple[str, Place | None]] = set()
-        for rule in self.rules or ():
-            if rule.kind not in known:
-                kinds = ", ".join(Kind)
+        known: set[str] = set(Kind)
+        for number, pattern in enumerate(self.custom_patterns or ()):
+            if pattern.name in known:
                 raise ValueError(
-                    f"the kind of a rule must be one of {kinds} or the name of a custom pattern"
+                    f"customPatterns[{number}].name must differ from kinds and other patterns;"
+                    f" got {pattern.name} again"
+                )
+            known.add(pattern.name)
+        seen: set[tuple[str, Place | None]] = set()
+        for number, rule in enumerate(self.rules or ()):
+            if rule.kind not in known:
+                raise ValueError(
+                    f"rules[{number}].kind must be one of {', '.join(Kind)} or the name of a custom"
+                    f" pattern; got {rule.kind!r}"
                 )
             # A place that one rule names twice says nothing new.
             keys = {(rule.kind, place) for place in rule.where or (None,)}
             if not keys.isdisjoint(seen):
-                raise ValueError(f"rules must be at most one for {rule.kind} and a place")
+                raise ValueError(
+                    f"rules[{number}] repeats a rule for {rule.kind} and the same place;"
+                    " give one for each"
+                )
             seen |= keys
         return self
 

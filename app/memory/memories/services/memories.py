@@ -34,7 +34,7 @@ from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, response_of
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import ColumnRole
+from app.memory.memories.store.roles import UNMASKED, ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -61,15 +61,7 @@ _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
 
-TEXT_FIELDS = {
-    "fact",
-    "display_name",
-    "description",
-    "metadata",
-    "structured_content",
-    "context",
-    "revision_labels",
-}
+TEXT_FIELDS = {*(_COLUMNS.keys() - UNMASKED), "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
 """The kinds of operations whose answers are a memory."""
@@ -155,6 +147,8 @@ class MemoryService:
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
         known = self.known.find(name) if once is None else None
         if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
+            # The statement has found the engine as it is known.
+            self.known.note(known)
             return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)

@@ -17,18 +17,14 @@ from app.adapters.db.subjects import Subject
 from app.memory.memories.store import repository
 from app.memory.memories.store.changes import Change
 from app.memory.memories.store.columns import content_of
+from app.memory.memories.store.roles import UNMASKED, ColumnRole, columns_of
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 
-MASKED_FIELDS = (
-    "fact",
-    "display_name",
-    "description",
-    "user_metadata",
-    "structured_content",
-    "context",
+MASKED_FIELDS = tuple(
+    name for name in columns_of(MemoryRow, ColumnRole.CONTENT) if name not in UNMASKED
 )
-"""Attributes of memories that hold texts of users; topics and provenance are names."""
+"""Attributes of memories that hold texts of users."""
 MASKED_OF_REVISIONS = (*MASKED_FIELDS, "labels", "extracted_memories")
 REVISIONS = RevisionRow.__tablename__
 

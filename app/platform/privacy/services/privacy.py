@@ -85,7 +85,7 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request], Mapping[str, int]]:
-        """Do the same with parts of a request, given with their paths in it.
+        """Return parts of a request with these fields masked; each is given with its path in it.
 
         Raises:
             NotFound: the engine does not exist.
@@ -104,7 +104,7 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request | InvalidArgument], Mapping[str, int]]:
-        """Do the same with each part, or return the error of those that hold what is refused.
+        """Return each part with these fields masked, or the error of one that is refused.
 
         Raises:
             NotFound: the engine does not exist.
