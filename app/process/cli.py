@@ -85,20 +85,21 @@ def migrate_database(
         typer.Option(
             "--force",
             help="Migrate although processes of another release are live: they stop writing within"
-            " 10 seconds, and end.",
+            " two heartbeats (10 seconds), and end.",
         ),
     ] = False,
 ) -> None:
     """Bring an external database to the schema of this release."""
     settings = read_settings()
+    tuning = settings.tuning
     if settings.database_url is None:
         fail("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.", MISUSED)
     try:
         made = migrate.upgrade(
             settings.database_url.get_secret_value(),
-            settings.tuning.database_connect_timeout_seconds,
+            tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
-            beside=Beside(force, settings.tuning.process_seen_seconds),
+            beside=Beside(force, tuning.process_seen_seconds, tuning.process_beat_seconds),
         )
     except OldProcessesError as error:
         fail(str(error), IN_USE)

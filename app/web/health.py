@@ -36,7 +36,8 @@ class Health(BaseModel):
 async def get_health(resources: ProcessResources) -> Health:
     """Return 200 while the process can answer; one with a worker, while that looks for work."""
     if not resources.registry.is_working():
-        message = "The worker has not looked for work for 30 seconds."
+        seconds = resources.settings.tuning.worker_hung_seconds
+        message = f"The worker has not looked for work for {seconds:g} seconds."
         raise Unavailable(message, Reason.NOT_READY, retry_after_seconds=1)
     return Health(status=_READY)
 

@@ -157,7 +157,7 @@ def test_postgres_is_of_the_major_version_that_is_embedded(services: dict[str, A
 
 def test_the_health_of_the_worker_is_asked_at_its_port(services: dict[str, Any]) -> None:
     worker = services["worker"]
-    assert worker["command"] == ["worker", "--port", "8001"]
+    assert worker["command"] == ["worker", "--host", "0.0.0.0", "--port", "8001"]
     assert "'127.0.0.1', 8001" in worker["healthcheck"]["test"][-1]
 
 

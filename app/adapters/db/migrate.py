@@ -96,7 +96,8 @@ def _stop_others(connection: Connection, url: str, beside: Beside, stack: ExitSt
         return
     if not beside.is_forced:
         raise OldProcessesError(_BESIDE.format(", ".join(names)))
-    stack.enter_context(old_processes.stopped(open_blocking_engine(url), target, names))
+    engine = open_blocking_engine(url)
+    stack.enter_context(old_processes.stopped(engine, target, names, beside.stop_seconds))
 
 
 _BESIDE = (

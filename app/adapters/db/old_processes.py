@@ -13,8 +13,6 @@ from sqlalchemy import Connection, Engine, text
 
 log = structlog.get_logger()
 
-STOP_SECONDS = 10.0
-"""Time in which the others see the mark and stop writing: twice the pause of their heartbeats."""
 _HAS_TABLE = text("select to_regclass('processes') is not null")
 # By the columns that the table has had from the first: it is that of the older release.
 _LIVE = text(
@@ -38,10 +36,17 @@ class Beside:
     Attributes:
         is_forced: whether they are made to end; else they are a reason not to migrate.
         seen_seconds: age of the last heartbeat up to which a process counts as live.
+        beat_seconds: pause between two heartbeats of a process.
     """
 
     is_forced: bool
     seen_seconds: float
+    beat_seconds: float
+
+    @property
+    def stop_seconds(self) -> float:
+        """Time in which the others see the mark: a heartbeat under way may miss it."""
+        return 2 * self.beat_seconds
 
 
 def list_live(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
@@ -53,7 +58,9 @@ def list_live(connection: Connection, target: str, seen_seconds: float) -> Seque
 
 
 @contextmanager
-def stopped(engine: Engine, target: str, names: Sequence[str]) -> Iterator[None]:
+def stopped(
+    engine: Engine, target: str, names: Sequence[str], stop_seconds: float
+) -> Iterator[None]:
     """Make processes end, and keep others of their kind from starting during the block.
 
     The mark is committed by a connection of its own. It counts while the migration has its lock.
@@ -62,9 +69,9 @@ def stopped(engine: Engine, target: str, names: Sequence[str]) -> Iterator[None]
     with engine.begin() as connection:
         connection.execute(_UNMARK)
         connection.execute(_MARK, {**mark, "host": socket.gethostname(), "pid": os.getpid()})
-    log.warning("migration.stops_processes", processes=names, seconds=STOP_SECONDS)
+    log.warning("migration.stops_processes", processes=names, seconds=stop_seconds)
     try:
-        time.sleep(STOP_SECONDS)
+        time.sleep(stop_seconds)
         yield
     finally:
         with engine.begin() as connection:
