@@ -18,7 +18,7 @@ from prometheus_client import Counter, Histogram
 
 log = structlog.get_logger()
 
-_INTERVAL_SECONDS = 0.05
+_INTERVAL_SECONDS = 0.1
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _MAX_MOMENTS = 200
 """Samples recorded for one delay: a machine that slept for a night was not late for all of it."""
@@ -27,7 +27,7 @@ _SCHEDSTAT = "/proc/thread-self/schedstat"
 
 LAG = Histogram(
     "memory_bank_event_loop_lag_seconds",
-    "How late the event loop was at moments 50 ms apart.",
+    "How late the event loop was at moments 100 ms apart.",
     buckets=_BUCKETS,
 )
 STALL = Histogram(
