@@ -24,8 +24,8 @@ from app.platform.limits.services.rates import forget_keys
 from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
-_MOST_OPERATIONS = 100
-"""Limit for operations that are read at once: their requests and responses may be large."""
+_SLICE_ROWS = 100
+"""Rows of a batch that are read at once: more hold up the event loop, and some rows are large."""
 _PRUNED = ("request", "response", "details")
 
 
@@ -165,7 +165,6 @@ class Traces:
         self, session: Session, after: str | None, limit: int, *, is_dry: bool
     ) -> tuple[int, str | None]:
         """Remove the scope's part from a batch of operations on several."""
-        limit = min(limit, _MOST_OPERATIONS)
         rows = await operations.list_shared(
             session, self.subject, limit, after, for_update=not is_dry
         )
@@ -243,14 +242,24 @@ class Step:
 
     Attributes:
         table: its name in the certificate.
-        run: works on the batch after a row, None at the start, of at most so many rows; it returns
-            how many rows concern the scope, and the row to go on after, None at the end.
+        work: works on the rows after one, None at the start, at most so many; it returns how many
+            concern the scope, and the row to go on after, None at the end.
         removes: True if it removes the rows rather than changes them.
     """
 
     table: str
-    run: Callable[[Session, Any, int], Awaitable[tuple[int, Any]]]
+    work: Callable[[Session, Any, int], Awaitable[tuple[int, Any]]]
     removes: bool
+
+    async def run(self, session: Session, after: Any, limit: int) -> tuple[int, Any]:  # noqa: ANN401 - a key
+        """Work on a batch of some `limit` rows, as `work` does, in slices."""
+        count, rows = 0, min(limit, _SLICE_ROWS)
+        for _ in range(0, limit, rows):
+            more, after = await self.work(session, after, rows)
+            count += more
+            if after is None:
+                break
+        return count, after
 
 
 def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:
