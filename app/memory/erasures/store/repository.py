@@ -13,6 +13,7 @@ from app.adapters.db.definitions import Definition
 from app.adapters.db.session import Session
 from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
 
+
 async def pseudonym_key(session: Session) -> bytes:
     """Return the database's own key of pseudonyms, which a migration has made."""
     return (await session.execute(select(PseudonymKeyRow.key))).scalar_one()
