@@ -66,8 +66,9 @@ def _labels_used(expression: str) -> Iterator[tuple[str, str]]:
 def _declared() -> dict[str, set[str]]:
     """Return the labels of each metric that the code declares; a family may have no series yet."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "app").rglob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text())):
+    texts = (path.read_text() for path in (ROOT / "app").rglob("*.py"))
+    for text in (text for text in texts if "from prometheus_client import" in text):
+        for call in ast.walk(ast.parse(text)):
             match call:
                 case ast.Call(args=[ast.Constant(value=str(name)), _, *more]) if name.startswith(
                     "memory_bank_"
