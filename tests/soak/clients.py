@@ -22,8 +22,6 @@ _MOST_UNFINISHED = 3
 """Operations that a client has running: a queue that only grows tells nothing, and takes as long to
 empty as the soak took.
 """
-_IDLE_SECONDS = 2
-"""Less than servers keep a connection, so that none ends just as it is used again."""
 _CUT_SHARE = 0.02
 _CUT_WITHIN_SECONDS = 0.03
 _EXCUSABLE = {503, 504}
@@ -49,9 +47,7 @@ class Client:
         self._request_ids = count(1)
         self._unfinished: deque[str] = deque()
         self._http = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {KEY}"},
-            timeout=_TIMEOUT_SECONDS,
-            limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
+            headers={"Authorization": f"Bearer {KEY}"}, timeout=_TIMEOUT_SECONDS
         )
 
     async def run(self, work: "Work") -> None:
@@ -105,8 +101,7 @@ class Client:
         except httpx.TimeoutException:
             self._refused(began, 504, f"{method} {path}: no answer")
             return None
-        except httpx.TransportError as error:
-            self._refused(began, None, f"{method} {path}: {type(error).__name__}")
+        except httpx.TransportError:
             return None
         finally:
             took = time.monotonic() - began
@@ -118,7 +113,7 @@ class Client:
         self._refused(began, answer.status_code, f"{method} {path}: {answer.text}")
         return None
 
-    def _refused(self, began: float, status: int | None, told: str) -> None:
+    def _refused(self, began: float, status: int, told: str) -> None:
         self.ledger.refused.append(Refused(began, time.monotonic(), told, status))
 
 

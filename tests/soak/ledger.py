@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Refused:
-    """An answer of 5xx or a lost connection, with the time from its request to its end."""
+    """An answer of 5xx, with the time from its request to its end."""
 
     began: float
     ended: float
     told: str
-    status: int | None
-    """None: the connection was refused or lost."""
+    status: int
 
 
 class Windows:
@@ -67,15 +66,9 @@ class Ledger:
     refused: list[Refused] = field(default_factory=list)
     away: Windows = field(default_factory=Windows)
     """When the database was away, or a process of the service stood still."""
-    restarts: Windows = field(default_factory=Windows)
-    """When a server was killed and not yet ready again, which excuses that connections fail."""
     provider: Windows = field(default_factory=Windows)
     """When the model's provider failed, which excuses that a generation fails."""
 
     def unexcused(self) -> list[str]:
         """Return the refusals that no fault excuses."""
-        return [one.told for one in self.refused if not self._is_excused(one)]
-
-    def _is_excused(self, one: Refused) -> bool:
-        is_restart = one.status is None and self.restarts.cover(one.began, one.ended)
-        return is_restart or self.away.cover(one.began, one.ended)
+        return [one.told for one in self.refused if not self.away.cover(one.began, one.ended)]
