@@ -31,7 +31,7 @@ _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
 IN_USE = 3
-"""Processes of another release use the database."""
+"""Processes that need another schema use the database."""
 OUTDATED = 75
 """The database has another release's schema: the supervisor is to start that. EX_TEMPFAIL."""
 

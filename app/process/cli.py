@@ -84,8 +84,8 @@ def migrate_database(
         bool,
         typer.Option(
             "--force",
-            help="Migrate although processes of another release are live: they stop writing within"
-            " two heartbeats (10 seconds), and end.",
+            help="Migrate although processes that need another schema are live: they stop writing"
+            " within two heartbeats (10 seconds), and end.",
         ),
     ] = False,
 ) -> None:

@@ -1,5 +1,7 @@
 """How long an erasure takes, and what it costs others: `python -m benchmarks.erasures`.
 
+It exits with 1 if a bar is missed.
+
 A live server has the memories of one person and of others, each written by a request of its own:
 with its revision, its operation, its audit event and its request id. One client gets memories of
 others, one request after another: while nothing else happens, during a dry run, and during the
@@ -8,6 +10,7 @@ erasure, which the server's own worker carries out.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -142,7 +145,8 @@ def _show(name: str, found: list[float], quiet: list[float], seconds: float) -> 
     return ratio
 
 
-def _measure(server: LiveServer, folder: Path, asked: argparse.Namespace) -> None:
+def _measure(server: LiveServer, folder: Path, asked: argparse.Namespace) -> bool:
+    """Print the figures; return True if the bars are kept."""
     paths = _fill(server, folder, asked.memories, asked.others)
     _quiet(server, paths, asked.seconds)
     quiet = _quiet(server, paths, asked.seconds)
@@ -162,6 +166,7 @@ def _measure(server: LiveServer, folder: Path, asked: argparse.Namespace) -> Non
     print(f"  certified: {certificate['counts']}, renamed {certificate['pseudonymised']}")
     is_kept = seconds <= _BAR_SECONDS and ratio <= _BAR_RATIO
     print(f"  bars: {_BAR_SECONDS} s, {_BAR_RATIO} times: {'kept' if is_kept else 'MISSED'}")
+    return is_kept
 
 
 def main() -> None:
@@ -175,7 +180,8 @@ def main() -> None:
         data_folder() as folder,
         live_server(folder, MEMORY_BANK_EMBEDDER="hash", MEMORY_BANK_LOG_LEVEL="ERROR") as server,
     ):
-        _measure(server, folder, asked)
+        is_kept = _measure(server, folder, asked)
+    sys.exit(0 if is_kept else 1)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """What looking for sensitive values costs: `python -m benchmarks.privacy [--rounds N]`.
 
 Texts of two lengths are searched under the defaults and for all kinds. Then generations of six
-messages by the built-in rules run in turn with the defaults and with everything off.
+messages by the built-in rules run in turn with the defaults and with everything off. It exits with
+1 if a bar of the defaults is missed.
 """
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Sequence
 from statistics import median, quantiles
 from typing import Any
@@ -37,6 +39,10 @@ _MESSAGES = (
 _DEFAULTS = {Kind.CREDENTIAL, Kind.PAYMENT_CARD}
 _OFF = [{"kind": kind, "action": "OFF"} for kind in Kind]
 _MILLI = 1_000
+_SIZES = (("4 KB", 4_096, 20, 1.0), ("1 MB", 1_000_000, 1, 50.0))
+"""Name, characters, searches a round, and the bar of p99 in milliseconds."""
+_GENERATION_BAR = 2.0
+"""Milliseconds more than with everything off."""
 
 
 def _milliseconds(text: str, kinds: set[Kind], rounds: int) -> list[float]:
@@ -48,20 +54,30 @@ def _milliseconds(text: str, kinds: set[Kind], rounds: int) -> list[float]:
     return taken
 
 
-def _texts(rounds: int) -> None:
-    print(f"{'search in a text':<28}{'p50 ms':>10}{'p99 ms':>10}")
-    for name, length, times in (("4 KB", 4_096, rounds * 20), ("1 MB", 1_000_000, rounds)):
+def _texts(rounds: int) -> bool:
+    """Print what searches take; return True if the bars are kept."""
+    print(f"{'search in a text':<28}{'p50 ms':>10}{'p99 ms':>10}{'bar':>8}")
+    is_kept = True
+    for name, length, times, bar in _SIZES:
         for said, of, kinds in (
             (_TALK, "talk", _DEFAULTS),
             (_TALK, "talk, all kinds", set(Kind)),
             (_LABELS, "full of labels", _DEFAULTS),
         ):
             text = (said * (length // len(said) + 1))[:length]
-            cuts = quantiles(_milliseconds(text, kinds, times), n=100)
-            print(f"{name + ', ' + of:<28}{cuts[49]:>10.3f}{cuts[98]:>10.3f}")
+            cuts = quantiles(_milliseconds(text, kinds, times * rounds), n=100)
+            held = f"{bar:>8.0f} {_said(cuts[98] <= bar)}" if kinds == _DEFAULTS else ""
+            is_kept &= not held or cuts[98] <= bar
+            print(f"{name + ', ' + of:<28}{cuts[49]:>10.3f}{cuts[98]:>10.3f}{held}")
+    return is_kept
 
 
-async def _generations(bank: Bank, rounds: int) -> None:
+def _said(is_kept: bool) -> str:  # noqa: FBT001 - what it says
+    return "kept" if is_kept else "MISSED"
+
+
+async def _generations(bank: Bank, rounds: int) -> bool:
+    """Print what generations take; return True if the bar is kept."""
     events: Sequence[dict[str, Any]] = [
         {"content": {"role": "user", "parts": [{"text": text}]}} for text in _MESSAGES
     ]
@@ -80,12 +96,15 @@ async def _generations(bank: Bank, rounds: int) -> None:
     more = median(on - off for off, on in zip(taken["off"], taken["defaults"], strict=True))
     print(f"\ngeneration of six messages: {off:.2f} ms off, {on:.2f} ms under the defaults,")
     print(f"{more:+.2f} ms (medians of {rounds} rounds, and of the differences within each)")
+    is_kept = more <= _GENERATION_BAR
+    print(f"bar: {_GENERATION_BAR:+.0f} ms: {_said(is_kept)}")
+    return is_kept
 
 
-async def _run(rounds: int) -> None:
+async def _run(rounds: int) -> bool:
     with unread_logs(), data_folder() as folder:
         async with open_bank(folder) as bank:
-            await _generations(bank, rounds)
+            return await _generations(bank, rounds)
 
 
 def main() -> None:
@@ -93,8 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=50)
     rounds: int = parser.parse_args().rounds
-    _texts(rounds)
-    asyncio.run(_run(rounds))
+    are_kept = [_texts(rounds), asyncio.run(_run(rounds))]
+    sys.exit(0 if all(are_kept) else 1)
 
 
 if __name__ == "__main__":

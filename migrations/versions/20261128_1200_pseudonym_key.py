@@ -1,4 +1,4 @@
-"""Makes the key of pseudonyms, so that each backup has it: the list of erasures is applied by it."""
+"""Makes the key of pseudonyms, so each backup has it: the list of erasures is applied by it."""
 
 import secrets
 from collections.abc import Sequence

@@ -20,9 +20,11 @@ def test_each_measure_of_the_threat_model_is_held_by_a_test_that_exists() -> Non
         if measure.startswith("none here: "):
             assert test == ""
         else:
-            path = ROOT / test.strip("`")
+            name, _, function = test.strip("`").partition("::")
+            path = ROOT / name
             assert path.is_relative_to(ROOT / "tests"), measure
-            assert re.search(r"^(async )?def test_", path.read_text(), re.MULTILINE), test
+            assert function.startswith("test_"), test
+            assert re.search(rf"^(async )?def {function}\(", path.read_text(), re.MULTILINE), test
 
 
 def test_each_asset_is_one_of_those_that_the_page_explains() -> None:

@@ -72,8 +72,10 @@ async def test_writes_wait_for_room_and_nothing_acknowledged_is_lost(
     client: httpx.AsyncClient, small_disk: Path
 ) -> None:
     ballast = small_disk / "ballast"
+    answer, fact = await _write(client)
+    assert answer.status_code == 200
+    facts = [fact]
     _fill(ballast)
-    facts: list[str] = []
     answer, fact = await _write(client)
     while answer.status_code == 200:
         assert len(facts) < _MOST_WRITES

@@ -130,7 +130,7 @@ def test_a_forced_migration_makes_older_processes_stop_writing_and_end(
         _, said = refused.communicate(timeout=_SOON_SECONDS)
         assert refused.returncode == 3
         host, release = gethostname(), version("open-memory-bank")
-        assert f"another release: api {host} of {release}, worker {host} of {release}. " in said
+        assert f"another schema: api {host} of {release}, worker {host} of {release}. " in said
         assert "docker compose stop api worker" in said
         assert write(server.url).status_code == 200
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 
 from app.adapters.db.base import Base
 from app.adapters.db.session import Database
@@ -72,20 +72,6 @@ async def count(database: Database, *tables: type[Base]) -> tuple[int, ...]:
                 for table in tables
             ]
         )
-
-
-async def rows_with(database: Database, words: str) -> dict[str, int]:
-    """Return how many rows of each table hold the words, whatever the column."""
-    found: dict[str, int] = {}
-    async with database.snapshot() as session:
-        tables = await session.execute(
-            text("select table_name from information_schema.tables where table_schema = 'public'")
-        )
-        for table in tables.scalars():
-            statement = text(f'select count(*) from "{table}" t where strpos(t::text, :words) > 0')
-            count = (await session.execute(statement, {"words": words})).scalar_one()
-            found |= {table: count} if count else {}
-    return found
 
 
 async def listed(client: httpx.AsyncClient, **params: str | int) -> list[str]:

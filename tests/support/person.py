@@ -1,10 +1,9 @@
-"""A person of whom every kind of data is stored, and a search for what is left of them."""
+"""A person of whom every kind of data is stored, and their erasure."""
 
 import json
 
 import httpx
 from fastapi import FastAPI
-from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
@@ -117,30 +116,6 @@ async def _artifacts(client: httpx.AsyncClient, runner: Runner, user: str, word:
     await runner.run_pending()
 
 
-async def rows_of(database: Database, *words: str) -> dict[str, list[str]]:
-    """Return the rows of every table that hold a word: as text in any case, or as bytes."""
-    forms = [form for word in words for form in (word.lower(), word.encode().hex())]
-    found: dict[str, list[str]] = {}
-    for table, rows in (await dump(database)).items():
-        if some := [row for row in rows if any(form in row.lower() for form in forms)]:
-            found[table] = some
-    return found
-
-
-async def dump(database: Database) -> dict[str, list[str]]:
-    """Return every row of every table as text, in one order."""
-    async with database.snapshot() as session:
-        tables = await session.execute(
-            text("select table_name from information_schema.tables where table_schema = 'public'")
-        )
-        return {
-            table: sorted(
-                (await session.execute(text(f'select t::text from "{table}" t'))).scalars()
-            )
-            for table in sorted(tables.scalars())
-        }
-
-
 async def erase(
     client: httpx.AsyncClient, runner: Runner, scope: dict[str, str], **fields: object
 ) -> Json:
@@ -153,3 +128,8 @@ async def erase(
     assert "error" not in ended, ended
     certificate: Json = ended["response"]
     return certificate
+
+
+def positive(counts: Json) -> dict[str, int]:
+    """Return the counts that are not 0."""
+    return {table: count for table, count in counts.items() if count}

@@ -35,7 +35,7 @@ class SchemaError(RuntimeError):
 
 
 class OldProcessesError(SchemaError):
-    """Processes of another release use the database; the message names them."""
+    """Processes that need another schema use the database; the message names them."""
 
 
 def _config() -> Config:
@@ -101,7 +101,7 @@ def _stop_others(connection: Connection, url: str, beside: Beside, stack: ExitSt
 
 
 _BESIDE = (
-    "The database is in use by processes of another release: {}. Stop them, then run"
+    "The database is in use by processes that need another schema: {}. Stop them, then run"
     " `memory-bank migrate` again; with Compose: `docker compose stop api worker`, then `docker"
     " compose run --rm migrate`. `memory-bank migrate --force` makes them stop writing and end."
 )

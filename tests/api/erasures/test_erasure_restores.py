@@ -18,7 +18,8 @@ from tests.support.generation import said, start
 from tests.support.ingestion import IDLE, ingest
 from tests.support.keys import make_key
 from tests.support.operations import create_memory
-from tests.support.person import CANARY, PERSON, erase, rows_of
+from tests.support.person import CANARY, PERSON, erase
+from tests.support.rows import rows_of
 from tests.support.sessions import append, new_path
 
 SCOPE = {"user_id": PERSON}

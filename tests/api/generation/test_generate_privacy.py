@@ -1,7 +1,6 @@
 """Secrets in what is generated from: masked before anything is stored or sent, or refused."""
 
 import json
-from pathlib import Path
 
 import httpx
 import pytest
@@ -9,39 +8,27 @@ from prometheus_client import REGISTRY
 
 from app.adapters.db.session import Database
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import Json, configure, field_of, listed, ok, rows_with
+from tests.support.bank import Json, configure, field_of, listed, ok
 from tests.support.generation import events, given, run, said, start
 from tests.support.ingestion import ended, event, ingest
 from tests.support.operations import USER, create_memory
+from tests.support.planted import CORPUS, DEFAULTS
+from tests.support.rows import in_clear, rows_with
 from tests.support.sessions import append, new_path
 
 CARD = "4111 1111 1111 1111"
 KEY = "sk-" + "proj-" + "a1B2c3D4" * 4
 SAID = f"I live in Oslo. My API key is {KEY} remember my card {CARD}."
-CORPUS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "data" / "privacy.jsonl").read_text().splitlines()
-]
 PLANTED = [
     (one["text"].format("".join(one["value"])), "".join(one["value"]))
     for one in CORPUS
-    if one["kind"] in {"CREDENTIAL", "PAYMENT_CARD"}
+    if one["kind"] in DEFAULTS
 ]
 
 
 def metric(kind: str, place: str) -> float:
     labels = {"kind": kind, "place": place}
     return REGISTRY.get_sample_value("memory_bank_masked_total", labels) or 0
-
-
-async def in_clear(database: Database, values: list[str]) -> list[str]:
-    """Return the values that a row holds, as text or with the escapes of JSON."""
-    forms = {value: {value, json.dumps(value)[1:-1]} for value in values}
-    return [
-        value
-        for value, written in forms.items()
-        if any([await rows_with(database, form) for form in written])
-    ]
 
 
 async def test_no_planted_value_reaches_a_row_by_generation_or_ingestion(
@@ -52,15 +39,31 @@ async def test_no_planted_value_reaches_a_row_by_generation_or_ingestion(
     The digits of a PIN are in some time or id as well; they are looked for in the facts.
     """
     texts, values = [text for text, _ in PLANTED], [one for _, one in PLANTED if len(one) > 5]
-    await start(client, said(*texts[::2]))
+    generation = await start(client, said(*texts[::2]))
     operation = await ingest(client, *texts[1::2])
-    assert await in_clear(database, values) == []
+    assert await in_clear(database, *values) == []
     await runner.run_pending()
-    ended_one = await ended(client, runner, operation)
-    assert sum(ended_one["metadata"]["maskedCounts"].values()) >= len(texts[1::2])
-    assert await in_clear(database, values) == []
+    for half, done in (
+        (texts[::2], ok(await client.get(generation))),
+        (texts[1::2], await ended(client, runner, operation)),
+    ):
+        assert done["done"]
+        assert "error" not in done
+        assert sum(done["metadata"]["maskedCounts"].values()) >= len(half)
+    assert await in_clear(database, *values) == []
     facts = " ".join(await listed(client, pageSize=100))
     assert [value for _, value in PLANTED if value in facts] == []
+
+
+async def test_each_planted_value_is_found_where_nothing_is_masked(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    """A search of all rows that overlooked a value would prove nothing above."""
+    rules = [{"kind": kind, "action": "OFF"} for kind in DEFAULTS]
+    await configure(client, privacyConfig={"rules": rules})
+    await start(client, said(*(text for text, _ in PLANTED)))
+    values = [value for _, value in PLANTED]
+    assert await in_clear(database, *values) == values
 
 
 async def test_a_value_at_any_place_of_the_body_is_masked(
@@ -76,7 +79,7 @@ async def test_a_value_at_any_place_of_the_body_is_masked(
     }
     await run(client, runner, events(content), **fields)
     await ingest(client, {"content": content}, **fields)
-    assert await in_clear(database, [CARD, KEY, "swordfish"]) == []
+    assert await in_clear(database, CARD, KEY, "swordfish") == []
     assert (await listed(client))[0].startswith("I like tea")
 
 

@@ -22,7 +22,7 @@ from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import Json, listed, ok
 from tests.support.engines import FIRST
 from tests.support.generation import said, start
-from tests.support.operations import create_memory
+from tests.support.operations import USER, create_memory, path_of
 from tests.support.scripted import facts, verdict, verdicts, written_by
 
 TEA, COFFEE, BOTH = "I like tea.", "I like coffee.", "I like tea and coffee."
@@ -136,6 +136,27 @@ async def test_what_is_cancelled_asks_the_model_no_more(
     assert (operation["done"], operation["error"]["code"]) == (True, 1)
     assert operation["metadata"]["modelCallCount"] == len(model.asked) == await _calls(client) == 1
     assert await listed(client) == [TEA]
+
+
+async def test_what_is_erased_asks_the_model_no_more(
+    client: httpx.AsyncClient, runner: Runner, script: list[Reply], model: StoppedModel
+) -> None:
+    """An erasure asks what works on its scope to stop, so nothing of it is sent any more."""
+    await create_memory(client, TEA)
+    script += [facts(COFFEE)]
+    await start(client, said(COFFEE))
+    erased: list[Json] = []
+
+    async def erase_scope() -> None:
+        erased.append(ok(await client.post(f"{FIRST}:eraseScope", json={"scope": USER})))
+
+    model.acts[0] = erase_scope
+    await runner.run_pending()
+    assert len(model.asked) == await _calls(client) == 1
+    (operation,) = erased
+    certificate = ok(await client.get(path_of(operation["name"])))["response"]
+    assert certificate["counts"]["memories"] == 1
+    assert await listed(client) == []
 
 
 async def test_what_is_cancelled_while_it_fails_is_not_tried_again(

@@ -12,10 +12,11 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
-from tests.support.bank import ENGINE_URL, Json, id_of, listed, ok, rows_with
+from tests.support.bank import ENGINE_URL, Json, id_of, listed, ok
 from tests.support.generation import run, said
 from tests.support.ingestion import ended, ingest
 from tests.support.operations import create_memory, path_of
+from tests.support.rows import rows_with
 from tests.support.scripted import confirmed, fact, facts, forget, verdict, verdicts, written_by
 
 _CANARY = "zebrafish-4711"

@@ -15,10 +15,10 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.service import UpkeepService
-from tests.support.bank import rows_with
 from tests.support.engines import API
 from tests.support.errors import NOT_FOUND, refusal
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.rows import rows_with
 
 _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
 _CANARY = "zebrafish-4711"

@@ -7,11 +7,12 @@ import httpx
 
 from app.adapters.db.session import Database
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import Json, configure, listed, ok, rows_with
+from tests.support.bank import Json, configure, listed, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import violations
 from tests.support.generation import given, run
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.rows import rows_with
 from tests.support.sessions import append, event, new_path, state, texts
 from tests.support.tasks import ARTIFACT, NAMESPACE, process, store, text_output, upload
 

@@ -26,10 +26,10 @@ from tests.support.bank import (
     ok,
     retrieved,
     roll_back,
-    rows_with,
 )
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.rows import rows_with
 from tests.support.summaries import BY_THREE, session_with, summaries
 from tests.support.totals import held, recounted
 from tests.support.undo import ask

@@ -1,9 +1,7 @@
 """What is found in a text, and what is left alone. All values are made up."""
 
-import json
 from base64 import b64decode
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +14,8 @@ from app.language.privacy.detect import find
 from app.language.privacy.kinds import FORMS
 from app.language.privacy.mask import mask
 from app.language.privacy.walk import masked
+from tests.support.planted import CORPUS, DEFAULTS
 
-DEFAULTS = {Kind.CREDENTIAL, Kind.PAYMENT_CARD}
-CORPUS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "data" / "privacy.jsonl").read_text().splitlines()
-]
 PLANTED = [one for one in CORPUS if one["kind"] is not None]
 HARMLESS = [one["text"] for one in CORPUS if one["kind"] is None]
 CARD = "4111 1111 1111 1111"
