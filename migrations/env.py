@@ -3,6 +3,7 @@
 from alembic import context
 from sqlalchemy import Connection, text
 
+from app.adapters.db.migrate import STATEMENT_SECONDS
 from app.process.metadata import metadata
 from migrations import totals
 
@@ -16,5 +17,6 @@ context.configure(
 with context.begin_transaction():
     # A migration that waits for a table makes every later reader of it wait as well.
     connection.execute(text("set local lock_timeout = '5s'"))
-    connection.execute(text("set local statement_timeout = '10min'"))
+    seconds: int = context.config.attributes.get("statement_seconds", STATEMENT_SECONDS)
+    connection.execute(text(f"set local statement_timeout = '{seconds}s'"))
     context.run_migrations()

@@ -85,9 +85,17 @@ def migrate_database(
         typer.Option(
             "--force",
             help="Migrate although processes that need another schema are live: they stop writing"
-            " within two heartbeats (10 seconds), and end.",
+            " two heartbeats (10 seconds), and end.",
         ),
     ] = False,
+    statement_timeout: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seconds that a statement may take, such as the rewriting of a large table; 0: no"
+            " limit. What is cut off changes nothing.",
+        ),
+    ] = migrate.STATEMENT_SECONDS,
 ) -> None:
     """Bring an external database to the schema of this release."""
     settings = read_settings()
@@ -100,6 +108,7 @@ def migrate_database(
             tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
             beside=Beside(force, tuning.process_seen_seconds, tuning.process_beat_seconds),
+            statement_seconds=statement_timeout,
         )
     except OldProcessesError as error:
         fail(str(error), IN_USE)

@@ -102,3 +102,26 @@ def test_an_address_that_stays_silent_is_given_up() -> None:
         with pytest.raises(SchemaError, match="cannot be reached"):
             migrate.check(url, 2)
         assert time.monotonic() - began < 4
+
+
+def test_an_operator_chooses_how_long_a_statement_may_take(empty_database_url: str) -> None:
+    """A large bank may need longer than the ten minutes that are the rule."""
+    migrate.upgrade(empty_database_url)
+    migrate.downgrade(empty_database_url, "a9f3c8d41100")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(b"create table limits (value text)")
+        connection.execute(b"""
+            create function note_limit() returns trigger language plpgsql as $$ begin
+                insert into limits values (current_setting('statement_timeout')); return new;
+            end $$
+        """)
+        connection.execute(
+            b"create trigger noted before insert on pseudonym_keys"
+            b" for each row execute function note_limit()"
+        )
+    for seconds in (migrate.STATEMENT_SECONDS, 7, 0):
+        migrate.upgrade(empty_database_url, statement_seconds=seconds)
+        migrate.downgrade(empty_database_url, "a9f3c8d41100")
+    with psycopg.connect(empty_database_url) as connection:
+        noted = connection.execute(b"select value from limits").fetchall()
+    assert noted == [("10min",), ("7s",), ("0",)]

@@ -25,6 +25,8 @@ from app.adapters.db.urls import AddressError, plain_url
 LOCK_WAIT = "15min"
 """Wait for another run's lock; long, since that run may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 600
+"""Time limit for each statement of a migration."""
 _HEAD = "head"
 _NO_PRIVILEGE = "42501"
 _FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
@@ -53,6 +55,7 @@ def upgrade(
     revision: str = _HEAD,
     recreates_vectors: bool = False,
     beside: Beside | None = None,
+    statement_seconds: int = STATEMENT_SECONDS,
 ) -> list[str]:
     """Migrate the database. Blocking; several processes may run it at once.
 
@@ -63,6 +66,7 @@ def upgrade(
         recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
             former content for embedding by the worker.
         beside: how processes of another schema are treated; None: there can be none.
+        statement_seconds: the time limit for each statement; 0: none.
 
     Returns:
         The tables recreated.
@@ -76,6 +80,7 @@ def upgrade(
         if beside is not None and heads != {wanted_revision()}:
             _stop_others(connection, url, beside, stack)
         _create_extension(connection)
+        config.attributes["statement_seconds"] = statement_seconds
         command.upgrade(config, revision)
         if revision != _HEAD:
             return []
