@@ -124,7 +124,7 @@ class Job:
         Raises:
             LeaseLost: this worker no longer owns the operation.
         """
-        details = await repository.lock_details(session, self.claim.owned)
+        details = await queue.lock_details(session, self.claim.owned)
         if details is None:
             raise LeaseLost
         return details

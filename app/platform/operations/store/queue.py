@@ -6,6 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, literal_column, select, update
 
@@ -80,6 +81,13 @@ async def count_failed(session: Session, since: datetime) -> int:
         OperationRow.state == _FAILED, OperationRow.update_time >= since
     )
     return (await session.execute(statement)).scalar_one()
+
+
+async def lock_details(session: Session, owned: Owned) -> dict[str, Any] | None:
+    """Lock a running operation and return its metadata; None if its lease was lost."""
+    statement = select(OperationRow.details).where(owned.is_mine()).with_for_update()
+    details: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
+    return details
 
 
 async def restart_attempts(session: Session, owned: Owned) -> bool:

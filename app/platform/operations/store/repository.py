@@ -342,13 +342,6 @@ async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
     )
 
 
-async def lock_details(session: Session, owned: Owned) -> dict[str, Any] | None:
-    """Lock a running operation and return its metadata; None if its lease was lost."""
-    statement = select(OperationRow.details).where(owned.is_mine()).with_for_update()
-    details: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
-    return details
-
-
 def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
     return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 
