@@ -204,6 +204,7 @@ _ANY_KEY = [
     _any_key("/openapi.json"),
     _any_key("/docs"),
     _any_key("/docs/assets/swagger-ui.css"),
+    _any_key("/v1/self"),
 ]
 
 _list = partial(Route, "GET", role="viewer", scope=Told.NOTHING)

@@ -10,9 +10,10 @@ from app.adapters.db.readiness import OK, schema_state
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, ServiceError
+from app.kernel.release import RELEASE
 from app.platform.operations.store import queue
 from app.platform.processes.schemas import ServerDatabase, ServerInfo, ServerProcess, ServerQueue
-from app.platform.processes.services.processes import RELEASE, Activity, seen_for
+from app.platform.processes.services.processes import Activity, seen_for
 from app.platform.processes.store import repository
 from app.platform.processes.store.tables import ProcessRow
 
