@@ -170,7 +170,8 @@ async def test_one_search_may_rank_as_an_engine_so_configured_does(
     body: Json = {"similaritySearchParams": SEARCH, "explain": True}
     # A filter takes the other path of searches.
     bodies = [body, {**body, "filter": "fact:Sits", "maxTokens": 5}]
-    by_engine, by_request = {}, {}
+    by_engine: dict[Ranking, list[list[Json]]] = {}
+    by_request: dict[Ranking, list[list[Json]]] = {}
     for ranking in Ranking:
         ok(await _set(client, ranking=ranking))
         by_engine[ranking] = [await retrieve(client, **one) for one in bodies]
