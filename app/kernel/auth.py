@@ -18,7 +18,7 @@ Without conditions, every scope meets them."""
 
 NO_CONDITIONS: Conditions = {}
 JWT_PREFIX = "jwt:"
-"""What stands before a token's subject, as its caller's id."""
+"""Prefix of a token's subject in its caller's id."""
 
 Scopes = Mapping[str, Sequence[str]]
 """Several scopes at once: the values of each key."""
@@ -68,7 +68,7 @@ class Caller:
     display_name: str | None = None
     """The name of the key; None: a token."""
     expire_time: datetime | None = None
-    """When the key, the secret sent or the token ends, whichever is first; None: never."""
+    """End of the key, the secret sent or the token, whichever is first; None: none."""
 
     @property
     def is_token(self) -> bool:

@@ -13,7 +13,7 @@ from app.settings.environment import PREFIX
 from app.settings.settings import Settings
 
 HIDDEN = "set"
-"""What stands in place of a secret."""
+"""Stand-in for a secret."""
 # More than a host and a path may hold a password or an access key.
 _ADDRESS_WITH_SECRET = re.compile(r"://\S*[@?]")
 

@@ -69,7 +69,7 @@ class ServerProcess(WireModel):
 
 
 class EventLoopLag(WireModel):
-    """How late the event loop was within the last minute."""
+    """Lag of the event loop within the last minute."""
 
     p50: float = Field(description="Median, in seconds.")
     p99: float = Field(description="Lag that 99 of 100 moments did not exceed, in seconds.")

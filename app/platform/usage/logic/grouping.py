@@ -1,4 +1,4 @@
-"""What a table of usage is grouped by (pure)."""
+"""Dimensions by which usage is summed up, and kinds of work (pure)."""
 
 from collections.abc import Sequence
 from enum import StrEnum
