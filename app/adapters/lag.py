@@ -25,8 +25,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 _MAX_MOMENTS = 200
 """Samples recorded for one delay: a machine that slept for a night was not late for all of it."""
 _LOGGED_SECONDS = 1.0
-_RECENT_MOMENTS = 1_200
-"""A minute of samples."""
+_RECENT_SECONDS = 60.0
 _SCHEDSTAT = "/proc/thread-self/schedstat"
 
 LAG = Histogram(
@@ -44,7 +43,7 @@ _STALLS = Counter(
     "memory_bank_loop_stalls_total",
     "Times that the event loop stood still for a second or more.",
 )
-_RECENT: deque[float] = deque(maxlen=_RECENT_MOMENTS)
+_RECENT: deque[float] = deque(maxlen=round(_RECENT_SECONDS / _INTERVAL_SECONDS))
 
 
 @dataclass(frozen=True)

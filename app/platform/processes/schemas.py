@@ -78,7 +78,7 @@ class EventLoopLag(WireModel):
 class ServerEventLoop(WireModel):
     """The event loop of the process that answers; its lag delays every request."""
 
-    lag_seconds: EventLoopLag = Field(description="Lag at moments 50 ms apart.")
+    lag_seconds: EventLoopLag = Field(description="Lag at evenly spaced moments.")
 
 
 class ServerEmbedder(WireModel):
