@@ -6,7 +6,9 @@ the number of samples.
 """
 
 import asyncio
+import math
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 _MAX_MOMENTS = 200
 """Samples recorded for one delay: a machine that slept for a night was not late for all of it."""
 _LOGGED_SECONDS = 1.0
+_RECENT_SECONDS = 60.0
 _SCHEDSTAT = "/proc/thread-self/schedstat"
 
 LAG = Histogram(
@@ -40,6 +43,23 @@ _STALLS = Counter(
     "memory_bank_loop_stalls_total",
     "Times that the event loop stood still for a second or more.",
 )
+_RECENT: deque[float] = deque(maxlen=round(_RECENT_SECONDS / _INTERVAL_SECONDS))
+
+
+@dataclass(frozen=True)
+class RecentLag:
+    """The lag of this process's event loop within the last minute, in seconds."""
+
+    p50: float
+    p99: float
+
+
+def recent_lag() -> RecentLag | None:
+    """Return the recent lag; None: it is not measured here."""
+    lags = sorted(_RECENT)
+    if not lags:
+        return None
+    return RecentLag(*(lags[math.ceil(part * len(lags)) - 1] for part in (0.5, 0.99)))
 
 
 @dataclass
@@ -63,6 +83,7 @@ class LagWatch:
             _STALLS.inc()
         for late in self._moments(now):
             LAG.observe(late)
+            _RECENT.append(late)
             STALL.observe(max(0.0, late - gained))
         return self.due
 

@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from app.kernel.names import LocationName
-from app.kernel.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission
+from app.kernel.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission, Role
 
 Conditions = Mapping[str, frozenset[str]]
 """The allowed values of each scope key.
@@ -16,6 +17,8 @@ A scope meets the conditions if it has each key with one of its values; it may h
 Without conditions, every scope meets them."""
 
 NO_CONDITIONS: Conditions = {}
+JWT_PREFIX = "jwt:"
+"""Prefix of a token's subject in its caller's id."""
 
 Scopes = Mapping[str, Sequence[str]]
 """Several scopes at once: the values of each key."""
@@ -59,7 +62,18 @@ class Caller:
     key_id: str
     """The id of the API key, never the key itself; for a token, `jwt:` and its subject."""
     permissions: frozenset[Permission]
+    """Those of the roles among them."""
     reach: Reach = field(default_factory=Reach)
+    roles: frozenset[Role] = frozenset()
+    display_name: str | None = None
+    """The name of the key; None: a token."""
+    expire_time: datetime | None = None
+    """End of the key, the secret sent or the token, whichever is first; None: none."""
+
+    @property
+    def is_token(self) -> bool:
+        """True if a token stands for it, and no key."""
+        return self.key_id.startswith(JWT_PREFIX)
 
     @property
     def identity(self) -> str:
@@ -79,6 +93,11 @@ class Caller:
         if permission in WHOLE_SERVICE:
             return self.reach.is_all
         return permission not in WHOLE_ENGINE or not self.reach.conditions
+
+    @property
+    def usable(self) -> list[Permission]:
+        """The permissions that its reach does not withhold, sorted."""
+        return sorted(filter(self.may, self.permissions))
 
 
 class Authenticator(Protocol):

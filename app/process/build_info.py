@@ -1,10 +1,9 @@
 """The metric that names the release of a process."""
 
-from importlib.metadata import version
-
 from prometheus_client import Gauge
 
 from app.adapters.db.migrate import wanted_revision
+from app.kernel.release import RELEASE
 
 _BUILD = Gauge(
     "memory_bank_build_info",
@@ -15,4 +14,4 @@ _BUILD = Gauge(
 
 def show_build(kind: str) -> None:
     """Set the metric. Blocking: the schema's revision is read from files."""
-    _BUILD.labels(version("open-memory-bank"), wanted_revision(), kind).set(1)
+    _BUILD.labels(RELEASE, wanted_revision(), kind).set(1)

@@ -2,7 +2,6 @@
 
 import re
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Security
@@ -13,6 +12,7 @@ from starlette.middleware import Middleware
 from app.adapters.db.readiness import ping
 from app.adapters.db.size import DatabaseSize
 from app.adapters.resources import Resources
+from app.kernel.release import RELEASE
 from app.platform.access.services.access import AccessService
 from app.platform.access.services.remembered import MetricsReaders
 from app.platform.access.services.tokens import TokenService
@@ -69,7 +69,7 @@ def create_app(resources: Resources) -> FastAPI:
     settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
-        version=version("open-memory-bank"),
+        version=RELEASE,
         description=_DESCRIPTION,
         docs_url=None,
         openapi_url=None,

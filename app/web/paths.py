@@ -6,7 +6,7 @@
     memoryBanks/{b}                                        an alias of the collection
     {engine}/memories/{m}/operations/{o}                   an operation of the engine
     .../memories/                                          a trailing slash is ignored
-    /v1/keys..., /v1/auditEvents... and /v1/server         of the service; /v1beta1/... too
+    /v1/keys..., /v1/auditEvents..., /v1/self, /v1/server  of the service; /v1beta1/... too
 
 Source: wire specification, sections 2.5 and 3.
 """
@@ -25,7 +25,7 @@ ENGINE = PREFIX + "/reasoningEngines/{engine}"
 SERVICE = "/v1"
 """The prefix of paths of the service as a whole."""
 
-_OF_SERVICE = re.compile(r"\A/v1beta1/(?=(?:keys|auditEvents|server)(?:[/:]|$))")
+_OF_SERVICE = re.compile(r"\A/v1beta1/(?=(?:keys|auditEvents|self|server)(?:[/:]|$))")
 _VERSION = re.compile(r"/v1(?:beta1)?/(?=projects/|reasoningEngines|memoryBanks)")
 _LOCATION = re.compile(r"projects/[^/]+/locations/[^/]+/")
 _COLLECTION = re.compile(r"(?:reasoningEngines|memoryBanks)(?=/|$)")

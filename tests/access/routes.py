@@ -68,6 +68,8 @@ class Route:
         project: what one is told that is bound to other projects.
         make: creates what the request names.
         status: of the success.
+        of_named: those of the permissions that depend on the kind of what is named; with the others
+            a key may see it, and is told that something else is not there.
     """
 
     method: str
@@ -81,6 +83,7 @@ class Route:
     params: Callable[[Names], dict[str, str]] = lambda _: {}
     body: Callable[[Names], Json | None] = lambda _: None
     status: int = 200
+    of_named: tuple[str, ...] = ()
 
     def asked(self, names: Names) -> Asked:
         path = names.path(self.template)
@@ -204,6 +207,7 @@ _ANY_KEY = [
     _any_key("/openapi.json"),
     _any_key("/docs"),
     _any_key("/docs/assets/swagger-ui.css"),
+    _any_key("/v1/self"),
 ]
 
 _list = partial(Route, "GET", role="viewer", scope=Told.NOTHING)
@@ -351,6 +355,7 @@ _USER = [
         _OPERATION + ":retry",
         ("operations.get", "memories.generate"),
         make=with_failed_operation,
+        of_named=("memories.generate",),
     ),
     _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
 ]

@@ -54,7 +54,7 @@ def test_the_document_names_the_permission_of_each_route(offline_app: FastAPI) -
     for route in ROUTES:
         operation = paths.get(route.template, {}).get(route.method.lower(), {})
         if operation:
-            assert operation["x-permission"] == route.permissions[0], route
+            assert operation.get("x-permission") == next(iter(route.permissions), None), route
             assert operation.get("security") != [], route
 
 

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY, generate_latest
 from structlog.testing import capture_logs
 
-from app.adapters.lag import LagWatch, watched
+from app.adapters.lag import LagWatch, RecentLag, recent_lag, watched
 
 _LAG = "memory_bank_event_loop_lag_seconds"
 _STALL = "memory_bank_event_loop_stall_seconds"
@@ -55,6 +55,15 @@ def test_what_others_had_of_the_processor_is_no_stall() -> None:
     watch.look(10.14, waited=3.035)
     assert _added(_STALL, stall)["0.025"] == 1
     assert _added(_STALL, stall)["0.05"] == 2
+
+
+def test_the_recent_lag_is_that_of_the_last_minute() -> None:
+    watch = LagWatch(due=0.0, waited=0.0)
+    before, within = [0.04] * 1_000, ([0.001] * 49 + [0.03]) * 24
+    for late in before + within:
+        watch.due = 0.0
+        watch.look(late, waited=0.0)
+    assert recent_lag() == RecentLag(p50=0.001, p99=0.03)
 
 
 def test_a_machine_that_slept_is_told_of_for_a_while_only() -> None:

@@ -73,6 +73,8 @@ class Field(ABC):
     operators: ClassVar[frozenset[Operator]]
     takes_presence: ClassVar[bool] = False
     """True if `field:*` tests for presence."""
+    needs_limit: ClassVar[bool] = False
+    """True if no index serves it, so that a statement with it needs a time limit."""
 
     @abstractmethod
     def condition(self, comparison: Comparison) -> Condition:

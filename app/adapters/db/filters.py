@@ -26,7 +26,7 @@ class Clause:
     """A translated filter."""
 
     condition: Condition
-    uses_regex: bool
+    needs_limit: bool
     """True if the statement needs a time limit."""
     seconds: float | None = None
     """The time limit from the settings; for `snapshot` and `limited`."""
@@ -39,7 +39,7 @@ def to_clause(tree: Node | None, fields: Fields, *, regex_max_chars: int) -> Cla
         InvalidArgument: a field, operator or value is not accepted; the error has the column.
     """
     if tree is None:
-        return Clause(true(), uses_regex=False)
+        return Clause(true(), needs_limit=False)
     return _Compiler(fields, regex_max_chars).compile(tree)
 
 
@@ -51,11 +51,11 @@ class _Compiler:
         camel = {".".join(map(to_camel, name.split("."))): fields[name] for name in fields}
         self._fields = {**camel, **fields}
         self._regex_max_chars = regex_max_chars
-        self._uses_regex = False
+        self._needs_limit = False
 
     def compile(self, tree: Node) -> Clause:
         condition = self._condition(tree)
-        return Clause(condition, self._uses_regex)
+        return Clause(condition, self._needs_limit)
 
     def _condition(self, node: Node) -> Condition:
         match node:
@@ -80,6 +80,7 @@ class _Compiler:
             raise invalid_filter(comparison.column, f"{name} takes the operators {accepted}")
         if comparison.asks_for_presence and not field.takes_presence:
             raise invalid_filter(comparison.value_column, "this field does not take a bare *.")
+        self._needs_limit |= field.needs_limit or comparison.operator in REGEX_OPERATORS
         if comparison.operator in REGEX_OPERATORS:
             comparison = self._with_pattern(comparison)
         return field.condition(comparison)
@@ -107,7 +108,6 @@ class _Compiler:
         return f'{name}, {name}."key"' if field.operators else f'{name}."key"'
 
     def _with_pattern(self, comparison: Comparison) -> Comparison:
-        self._uses_regex = True
         try:
             pattern = to_postgres(comparison.value, self._regex_max_chars)
         except PatternRefusedError as refused:
@@ -124,4 +124,5 @@ def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
     clause = to_clause(
         parse_filter(text), fields, regex_max_chars=settings.tuning.filter_regex_max_chars
     )
-    return replace(clause, seconds=settings.filter_timeout_seconds) if clause.uses_regex else clause
+    limit = settings.filter_timeout_seconds if clause.needs_limit else None
+    return replace(clause, seconds=limit)

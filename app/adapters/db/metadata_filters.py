@@ -7,14 +7,16 @@ in order. A value of another type than the filter's never matches. The negation 
 whenever the filter does not, also where the key is missing.
 
 As text, in a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
-value:
+value, whose form alone decides what it is compared with:
 
 | Value | Is compared with | Operators |
 | --- | --- | --- |
 | a number without quotes | numbers | `=` `!=` `<` `<=` `>` `>=` |
 | `true`, `false` without quotes | truth values | `=` `!=` |
-| an ISO 8601 moment | moments; by `=` and `!=` also texts | `=` `!=` `<` `<=` `>` `>=` |
-| any other | texts | `=` `!=` |
+| an ISO 8601 moment without quotes | moments | `=` `!=` `<` `<=` `>` `>=` |
+| an ISO 8601 moment in quotes | moments | `<` `<=` `>` `>=` |
+| any other, and all in quotes | texts | `=` `!=` |
+| `*` without quotes | any value: the key is there | `:` |
 
 `!=` is the negation of `=`.
 """
@@ -62,6 +64,7 @@ _WRITTEN: dict[Operator, tuple[MetadataOperator, ...]] = {
     Operator.GREATER: (MetadataOperator.GREATER_THAN,),
     Operator.GREATER_OR_EQUAL: (MetadataOperator.GREATER_THAN, MetadataOperator.EQUAL),
 }
+_EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _TRUTHS = {"true": True, "false": False}
 
@@ -86,7 +89,9 @@ class MetadataField(KeyedField):
 class _MetadataEntry(Field):
     """One metadata key."""
 
-    operators = frozenset(_WRITTEN)
+    operators = frozenset({*_WRITTEN, Operator.HAS})
+    takes_presence = True
+    needs_limit = True
 
     def __init__(self, column: Column, key: str) -> None:
         self._column = column
@@ -94,34 +99,38 @@ class _MetadataEntry(Field):
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
+        if comparison.operator is Operator.HAS:
+            if not comparison.asks_for_presence:
+                raise invalid_value(comparison, "after a colon must be a bare *.")
+            return self._column.bool_op("?")(literal(self._key, Text()))
+        value = _value(comparison)
         condition = or_(
             *(
                 _condition(self._column, MetadataFilter(self._key, asked, value), "")
-                for value in _values(comparison)
                 for asked in _WRITTEN[comparison.operator]
             )
         )
         return is_not_true(condition) if comparison.operator is Operator.NOT_EQUAL else condition
 
 
-def _values(comparison: Comparison) -> Sequence[MetadataValue]:
-    """Return the possible values of a comparison's text.
+def _value(comparison: Comparison) -> MetadataValue:
+    """Return the value that a comparison's text stands for.
 
     Raises:
         InvalidArgument: the operator is an ordering and the value neither a number nor a time.
     """
-    text, is_bare = comparison.value, not comparison.is_quoted
-    if is_bare and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
-        return [float(text)]
-    is_equality = comparison.operator in {Operator.EQUAL, Operator.NOT_EQUAL}
-    if is_bare and is_equality and text in _TRUTHS:
-        return [_TRUTHS[text]]
-    texts = [text] if is_equality else []
+    text, is_equality = comparison.value, comparison.operator in _EQUALITY
+    if comparison.is_quoted and is_equality:
+        return text
+    if not comparison.is_quoted and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    if is_equality and text in _TRUTHS:
+        return _TRUTHS[text]
     try:
-        return [read_moment(text), *texts]
+        return read_moment(text)
     except (ValueError, OverflowError):
         if is_equality:
-            return texts
+            return text
     raise invalid_value(
         comparison,
         "must be a number without quotes or an ISO 8601 moment; texts and truth values take = and"

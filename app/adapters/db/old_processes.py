@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import structlog
 from sqlalchemy import Connection, Engine, text
+
+from app.kernel.release import RELEASE
 
 log = structlog.get_logger()
 
@@ -65,7 +66,7 @@ def stopped(
 
     The mark is committed by a connection of its own. It counts while the migration has its lock.
     """
-    mark = {"release": version("open-memory-bank"), "target": target}
+    mark = {"release": RELEASE, "target": target}
     with engine.begin() as connection:
         connection.execute(_UNMARK)
         connection.execute(_MARK, {**mark, "host": socket.gethostname(), "pid": os.getpid()})

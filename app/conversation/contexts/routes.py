@@ -46,10 +46,12 @@ async def compose_context(
     room is short, memories are left out first, then the oldest events, then the oldest summaries.
     No event is changed; summaries that are due are enqueued. The same state gives the same bytes.
     The call also needs the permission to update sessions, since it may enqueue summaries, and with
-    memories the permission to retrieve them.
+    memories the permission to retrieve them. With `preview` nothing is enqueued, and the first of
+    these is not needed.
     """
     asked = body or ComposeContextRequest()
-    context.require(Permission.SESSIONS_UPDATE)
+    if not asked.preview:
+        context.require(Permission.SESSIONS_UPDATE)
     if asked.include_memories is not None:
         context.require(Permission.MEMORIES_RETRIEVE)
     service = ContextService.of(context.resources)

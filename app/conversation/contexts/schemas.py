@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from app.conversation.strategies.logic.forms import Format
 from app.kernel.names import MAX_INT64
@@ -120,6 +120,18 @@ class ComposeContextRequest(WireModel):
         max_length=512,
         description="Model for `estimatedCost`, as named in the configured prices.",
     )
+    preview: bool = Field(
+        False,
+        description="True: no summary is enqueued, so that the call changes nothing and needs no"
+        " permission to update sessions. Not with `consistency: wait`.",
+    )
+
+    @field_validator("preview")
+    @classmethod
+    def _makes_no_summaries(cls, preview: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic's form
+        if preview and info.data.get("consistency") is Consistency.WAIT:
+            raise ValueError("must not be true with consistency wait, which makes summaries")
+        return preview
 
 
 class ContextMessage(WireModel):
@@ -207,4 +219,7 @@ class ContextResponse(WireModel):
     policy: MemoryPolicy = Field(description="Policy that was applied.")
     policy_key: str = Field(description="Key of the policy's summaries.")
     last_seq: int = Field(description="The session's last event.")
-    estimated_cost: EstimatedCost | None = None
+    estimated_cost: EstimatedCost | None = Field(
+        None, description="Present if `model` of the request has a configured price."
+    )
+    is_preview: bool | None = Field(None, description="True: the answer to a `preview`.")

@@ -1,12 +1,12 @@
 """The wire form of retrieval. Source: wire specification, sections 7 and 11."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.scalars import Timestamp
+from app.kernel.wire.scalars import Timestamp, one_of
 from app.memory.memories.schemas.memories import FilterGroups, Memory, Scope
 from app.platform.engines.logic.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
 
@@ -66,6 +66,18 @@ class RetrieveMemoriesRequest(WireModel):
     explain: bool = Field(
         False, description="True: each memory comes with an `explanation` of its place."
     )
+    ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
+        None,
+        description="Order of this search, `hybrid` or `vector`; absent: that of the engine. Only"
+        " with `similaritySearchParams`.",
+    )
+
+    @field_validator("ranking")
+    @classmethod
+    def _orders_a_search(cls, ranking: Ranking | None, info: ValidationInfo) -> Ranking | None:
+        if ranking is not None and info.data.get("similarity_search_params", "wrong") is None:
+            raise ValueError("must come with similaritySearchParams: it orders a search alone")
+        return ranking
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:

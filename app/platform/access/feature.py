@@ -1,9 +1,9 @@
 """Registers access."""
 
-from app.platform.access.routes import router
+from app.platform.access.routes import router, self_router
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "access",
-    routers=(router,),
+    routers=(router, self_router),
 )

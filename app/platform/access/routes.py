@@ -1,11 +1,17 @@
-"""Routes of API keys; this service's own.
+"""Routes of API keys and of their holders; this service's own.
 
-They take no request id: the answers to create and rotate hold a secret that is stored nowhere, so a
-repeated request could not get it again.
+Those of keys take no request id: the answers to create and rotate hold a secret that is stored
+nowhere, so a repeated request could not get it again.
 """
 
 from app.kernel.permissions import Permission
-from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse, RotateKeyRequest
+from app.platform.access.schemas import (
+    ApiKey,
+    CallerInfo,
+    CreateKeyRequest,
+    ListKeysResponse,
+    RotateKeyRequest,
+)
 from app.platform.access.services.access import KeyService
 from app.web.context import Context
 from app.web.demands import LIST, Demand, change
@@ -24,6 +30,8 @@ router = Router(
         "getKey": Demand(Permission.KEYS_MANAGE),
     },
 )
+
+self_router = Router("service", demands={"getSelf": Demand(None)})
 
 _COLLECTION = SERVICE + "/keys"
 _ONE = _COLLECTION + "/{key}"
@@ -60,3 +68,12 @@ async def rotate_key(
 async def get_key(context: Context, key: KeyPath) -> ApiKey:
     """Return a key in any state, without its secret."""
     return await KeyService.of(context.resources).get(key)
+
+
+@self_router.get(SERVICE + "/self", summary="Get the caller", operation_id="getSelf")
+async def get_self(context: Context) -> CallerInfo:
+    """Return who asks: the key or token sent, what it may do, and what it reaches.
+
+    Any valid key or token may ask. The answer never holds a secret.
+    """
+    return CallerInfo.from_caller(context.caller)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,8 +14,10 @@ from pydantic import (
     model_validator,
 )
 
+from app.kernel.auth import Caller
 from app.kernel.names import INT64_ID, WILDCARD, is_engine_id, is_project_id
 from app.kernel.permissions import Permission, Role
+from app.kernel.release import RELEASE
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Duration, PositiveDuration, Timestamp
 from app.platform.access.store.tables import ApiKeyRow
@@ -301,3 +303,56 @@ class ListKeysResponse(WireModel):
 
     keys: list[ApiKey]
     next_page_token: str | None = None
+
+
+class CallerInfo(WireModel):
+    """The caller, by the key or token that it sent."""
+
+    name: str = Field(
+        description="Name of the key, or `jwt:` and the subject of the token.",
+        examples=["keys/176847840012345678"],
+    )
+    kind: Literal["KEY", "TOKEN"] = Field(
+        description="`KEY`: an API key; `TOKEN`: a JWT of an issuer."
+    )
+    display_name: str | None = Field(None, description="Name of the key; absent: a token.")
+    roles: list[Role] | None = Field(
+        None, description="Roles, those with fewer permissions first; absent: none."
+    )
+    permissions: list[Permission] = Field(
+        description="Permissions that will work, sorted: those of the roles and single ones,"
+        " without those that need a larger reach."
+    )
+    projects: list[str] | None = Field(
+        None, description="Projects of the engines within reach, sorted; absent: all."
+    )
+    engines: list[str] | None = Field(
+        None, description="Ids of the engines within reach, ascending; absent: all."
+    )
+    scope_conditions: dict[str, list[str]] | None = Field(
+        None,
+        description="For each scope key, the allowed values, sorted; absent: all.",
+        examples=[{"user_id": ["42"]}],
+    )
+    expire_time: Timestamp | None = Field(
+        None, description="When the key, the secret sent or the token ends; absent: never."
+    )
+    version: str = Field(description="Release of the process that answers.")
+
+    @classmethod
+    def from_caller(cls, caller: Caller) -> "CallerInfo":
+        """Build the wire form."""
+        reach = caller.reach
+        conditions = {key: sorted(values) for key, values in reach.conditions.items()}
+        return cls(
+            name=caller.key_id if caller.is_token else f"keys/{caller.key_id}",
+            kind="TOKEN" if caller.is_token else "KEY",
+            display_name=caller.display_name,
+            roles=[role for role in Role if role in caller.roles] or None,
+            permissions=caller.usable,
+            projects=None if reach.projects is None else sorted(reach.projects),
+            engines=None if reach.engines is None else [str(one) for one in sorted(reach.engines)],
+            scope_conditions=conditions or None,
+            expire_time=caller.expire_time,
+            version=RELEASE,
+        )

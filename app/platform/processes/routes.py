@@ -18,8 +18,9 @@ router = Router(
 
 @router.get(SERVICE + "/server", summary="Get the server", operation_id="getServer")
 async def get_server(context: Context) -> ServerInfo:
-    """Return what runs here: the release, the live processes, and the queue of all engines.
+    """Return what runs here: releases, models, settings, live processes, and all engines' queue.
 
-    Without the database, its parts are absent, and `database.error` says so.
+    Without the database, its parts are absent, and `database.error` says so. Secrets are never
+    shown.
     """
     return await ServerService(context.resources).get()

@@ -32,9 +32,17 @@ async def get_usage(
     end_day: Annotated[
         Day | None, Query(alias="endDay", description="Last day (UTC), included; absent: today.")
     ] = None,
+    group_by: Annotated[
+        str | None,
+        Query(
+            alias="groupBy",
+            description="What each sum is of: some of `day`, `model` and `kind` (of the work),"
+            " separated by commas; absent: `day,model`.",
+        ),
+    ] = None,
 ) -> EngineUsage:
-    """Return the usage of an engine's models, by day and model; at most 366 days.
+    """Return the usage of an engine's models, by day and model or as asked; at most 366 days.
 
     The built-in rules call no model and so do not appear.
     """
-    return await UsageService.of(context.resources).usage(engine, start_day, end_day)
+    return await UsageService.of(context.resources).usage(engine, start_day, end_day, group_by)

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.platform.usage.logic.costs import Sums, money
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store.repository import UsageLine
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -58,15 +58,24 @@ class UsageSums(WireModel):
 
 
 class ModelUsage(UsageSums):
-    """The consumption of one model's calls on one day."""
+    """The consumption of model calls, by what `groupBy` names: usually of one model on one day."""
 
-    day: Day
-    model: str = Field(examples=["openai:gpt-5-mini"])
+    day: Day | None = Field(None, description="Day, of UTC; absent: all.")
+    model: str | None = Field(
+        None, description="Id of the model; absent: all.", examples=["openai:gpt-5-mini"]
+    )
+    kind: str | None = Field(
+        None,
+        description="Kind of the operation that called, `recall`, `query` (of task memory), or"
+        " `unknown`: recorded by an earlier release; absent: all.",
+        examples=["generation.generate"],
+    )
 
     @classmethod
-    def from_row(cls, row: ModelUsageRow, currency: str) -> "ModelUsage":
+    def from_line(cls, line: UsageLine, currency: str) -> "ModelUsage":
         """Build the wire form."""
-        return cls(day=row.day, model=row.model_id, **_sums([row], currency))
+        by = {dimension.value: value for dimension, value in line.by.items()}
+        return cls(**by, **_sums([line], currency))
 
 
 class TokenBudget(WireModel):
@@ -101,34 +110,36 @@ class EngineQuotas(WireModel):
 class EngineUsage(WireModel):
     """The model usage of an engine in a range of days, and the amounts it holds."""
 
-    usage: list[ModelUsage] = Field(description="By day and model; days without calls are absent.")
+    usage: list[ModelUsage] = Field(
+        description="By what `groupBy` names; what had no calls is absent."
+    )
     total: UsageSums
     budget: TokenBudget | None = Field(None, description="Present if the service sets a budget.")
     quotas: EngineQuotas
 
     @classmethod
-    def from_rows(
+    def from_lines(
         cls,
-        rows: Sequence[ModelUsageRow],
+        lines: Sequence[UsageLine],
         currency: str,
         budget: TokenBudget | None,
         quotas: EngineQuotas,
     ) -> "EngineUsage":
         """Build the wire form."""
         return cls(
-            usage=[ModelUsage.from_row(row, currency) for row in rows],
-            total=UsageSums(**_sums(rows, currency)),
+            usage=[ModelUsage.from_line(line, currency) for line in lines],
+            total=UsageSums(**_sums(lines, currency)),
             budget=budget,
             quotas=quotas,
         )
 
 
-def _sums(rows: Sequence[ModelUsageRow], currency: str) -> Mapping[str, Any]:
-    total = Sums.of(rows)
+def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
+    total = Sums.of(lines)
     return {
         "call_count": total.calls,
         "input_token_count": total.input_tokens,
         "output_token_count": total.output_tokens,
         "model_milliseconds": total.milliseconds,
-        "cost": money([row.cost for row in rows], currency),
+        "cost": money([line.cost for line in lines], currency),
     }

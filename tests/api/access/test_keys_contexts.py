@@ -80,3 +80,16 @@ async def test_what_may_take_a_model_needs_more(
     answer = await client.post(session + path, json=body, headers=headers)
     assert answer.status_code == 403
     assert "sessions.update" in answer.text
+
+
+async def test_a_preview_needs_no_more_but_for_memories(
+    client: httpx.AsyncClient, having: Headers, session: str
+) -> None:
+    headers = await having("events.list")
+    answer = await client.post(f"{session}:context", json={"preview": True}, headers=headers)
+    assert answer.status_code == 200
+    assert _CANARY in answer.text
+    body = {"preview": True, "includeMemories": {}}
+    answer = await client.post(f"{session}:context", json=body, headers=headers)
+    assert answer.status_code == 403
+    assert "memories.retrieve" in answer.text

@@ -39,6 +39,7 @@ _BAD: list[tuple[dict[str, Any], str]] = [
     ({"format": "yaml"}, "format"),
     ({"consistency": "strong"}, "consistency"),
     ({"waitTimeout": "soon"}, "waitTimeout"),
+    ({"preview": True, "consistency": "wait"}, "preview"),
     ({"asOfSeq": -1}, "asOfSeq"),
     ({"includeMemories": {"topK": 0}}, "includeMemories.topK"),
     ({"includeMemories": {"topK": 101}}, "includeMemories.topK"),

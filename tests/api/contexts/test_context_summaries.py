@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+from sqlalchemy import text
 
+from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
-from tests.support.bank import ok
+from tests.support.bank import Json, ok
 from tests.support.contexts import (
     SYSTEM,
     context,
@@ -20,7 +22,7 @@ from tests.support.contexts import (
     said,
     talk,
 )
-from tests.support.operations import path_of
+from tests.support.operations import create_memory, path_of
 from tests.support.scripted import written_by
 from tests.support.sessions import new_path
 from tests.support.summaries import Summariser
@@ -54,6 +56,40 @@ async def test_what_leaves_the_events_share_is_summarised(
     assert found["coverage"]["omitted"] == []
     assert found["messages"][1]["role"] == "user"
     assert found["messages"][1]["source"]["kind"] == "summary"
+
+
+async def _stored(database: Database) -> Json:
+    """Return all rows that a context may change."""
+    tables = ("sessions", "session_events", "session_summaries", "operations", "model_usage")
+    async with database.snapshot() as session:
+        return {
+            table: await session.scalar(
+                text(f"select jsonb_agg(t order by t::text) from {table} t")
+            )
+            for table in tables
+        }
+
+
+async def test_a_preview_is_the_same_context_and_changes_nothing(
+    client: httpx.AsyncClient, database: Database, runner: Runner
+) -> None:
+    await create_memory(client, "Likes tea.")
+    path = await of_events(client, 60)
+    asked = {
+        "policy": _SPLIT,
+        "systemPrompt": _BASE,
+        "pendingMessage": "Tea?",
+        "includeMemories": {},
+    }
+    for state in ("pending", "current"):
+        before = await _stored(database)
+        preview = await client.post(f"{path}:context", json={**asked, "preview": True})
+        assert await _stored(database) == before
+        assert ok(preview)["summaryState"] == state
+        real = await client.post(f"{path}:context", json=asked)
+        assert preview.content == real.content.removesuffix(b"}") + b',"isPreview":true}'
+        await runner.run_pending()
+    assert await _operations(client) == 1
 
 
 async def test_the_window_is_divided_by_whole_numbers(client: httpx.AsyncClient) -> None:

@@ -73,11 +73,15 @@ _CASES: list[tuple[str, set[str], Json | None]] = [
     ("metadata.seen=true", {"tea"}, {"key": "seen", "value": {"boolValue": True}}),
     ("metadata.seen!=false", {"tea", "milk", "plain"}, None),
     ('metadata.seen="true"', {"milk"}, {"key": "seen", "value": {"stringValue": "true"}}),
-    ('metadata.when="2026-01-01T10:00:00Z"', {"tea"}, {"key": "when", "value": _TEN}),
-    ('metadata.when="2026-01-01T11:00:00+01:00"', {"tea"}, None),
-    ('metadata.when!="2026-01-01T10:00:00Z"', _ALL - {"tea"}, None),
-    # A text that is written as a moment may mean either.
-    ('metadata.when="2026-01-02T10:00:00Z"', {"coffee", "milk"}, None),
+    ("metadata.when=2026-01-01T10:00:00Z", {"tea"}, {"key": "when", "value": _TEN}),
+    ("metadata.when=2026-01-01T11:00:00+01:00", {"tea"}, None),
+    ("metadata.when!=2026-01-01T10:00:00Z", _ALL - {"tea"}, None),
+    ("metadata.when=2026-01-02T10:00:00Z", {"coffee"}, None),
+    (
+        'metadata.when="2026-01-02T10:00:00Z"',
+        {"milk"},
+        {"key": "when", "value": {"stringValue": "2026-01-02T10:00:00Z"}},
+    ),
     (
         'metadata.when>"2026-01-01T10:00:00Z"',
         {"coffee"},
@@ -85,6 +89,9 @@ _CASES: list[tuple[str, set[str], Json | None]] = [
     ),
     ("metadata.when>=2026-01-01T10:00:00Z", {"tea", "coffee"}, None),
     ('metadata.when<"2026-01-02"', {"tea"}, None),
+    ("metadata.src:*", {"tea", "coffee"}, None),
+    ('NOT metadata."k.x":*', _ALL - {"tea"}, None),
+    ("metadata.seen:* AND metadata.price>2", {"coffee"}, None),
     ('metadata.src="mail" OR metadata.price>10', {"tea", "coffee"}, None),
     ('metadata.src="mail" AND fact="coffee"', set(), None),
 ]
@@ -112,8 +119,9 @@ async def test_a_list_is_filtered_as_filter_groups_filter_a_retrieval(
 @in_one_test(
     ("text", "told"),
     [
-        ("metadata.src:mail", 'metadata."key" takes the operators != < <= = > >='),
-        ('metadata.src=~".*"', 'metadata."key" takes the operators != < <= = > >='),
+        ("metadata.src:mail", "the value after a colon must be a bare *"),
+        ('metadata.src:"*"', "the value after a colon must be a bare *"),
+        ('metadata.src=~".*"', 'metadata."key" takes the operators != : < <= = > >='),
         ('metadata.src>"mail"', "a number without quotes or an ISO 8601 moment"),
         ('metadata.price<"2"', "a number without quotes or an ISO 8601 moment"),
         ("metadata.seen<=true", "a number without quotes or an ISO 8601 moment"),

@@ -1,24 +1,36 @@
 """`GET /v1/server`: what runs here."""
 
+import asyncio
+import json
 import os
+import platform
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from socket import gethostname
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import BaseModel, SecretStr
+from sqlalchemy import text
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.migrate import wanted_revision
 from app.adapters.db.session import Database
+from app.adapters.lag import watched
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.language.extraction import ENGINE
 from app.platform.processes.services.processes import ProcessKind
 from app.platform.processes.services.server import ServerService
+from app.settings.secret_files import secret_names
+from app.settings.settings import Settings
+from app.settings.shown import HIDDEN
 from tests.api.processes.test_heartbeats import live
+from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, ok
 from tests.support.keys import client_with, make_key
 from tests.support.queue import enqueue, overwrite
@@ -26,6 +38,8 @@ from tests.support.queue import enqueue, overwrite
 _URL = "http://test/v1/server"
 _NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 _STARTED = "2026-01-15T12:00:00Z"
+_CANARY = "c4n4ry"
+_ADDRESS = f"https://user:{_CANARY}@host.example/v1"
 _EMPTY_QUEUE = {"dueCount": 0, "oldestDueSeconds": 0.0, "runningCount": 0, "failedCount": 0}
 
 
@@ -33,12 +47,18 @@ async def server(client: httpx.AsyncClient) -> Json:
     return ok(await client.get(_URL))
 
 
+async def live_ones(client: httpx.AsyncClient, url: str = _URL) -> Json:
+    """Return what the answer has of the service as a whole, and when the process started."""
+    told = ok(await client.get(url))
+    return {name: told[name] for name in ("version", "startTime", "queue", "processes")}
+
+
 async def test_the_live_processes_are_told_and_no_others(
     client: httpx.AsyncClient, resources: Resources, clock: FixedClock
 ) -> None:
     own: Json = {"version": version("open-memory-bank"), "startTime": _STARTED}
-    nobody = {**own, "database": {"schema": "ok"}, "queue": _EMPTY_QUEUE, "processes": []}
-    assert await server(client) == nobody
+    nobody = {**own, "queue": _EMPTY_QUEUE, "processes": []}
+    assert await live_ones(client) == nobody
     settings = resources.settings.model_copy(update={"process_beat_seconds": 600.0})
     async with live(replace(resources, settings=settings), ProcessKind.WORKER):
         (process,) = (await server(client))["processes"]
@@ -54,8 +74,104 @@ async def test_the_live_processes_are_told_and_no_others(
             "running": 0,
         }
         clock.advance(timedelta(seconds=31))
-        assert await server(client) == nobody
-    assert ok(await client.get("http://test/v1beta1/server")) == nobody
+        assert await live_ones(client) == nobody
+    assert await live_ones(client, "http://test/v1beta1/server") == nobody
+
+
+async def test_process_models_and_database_are_described(
+    client: httpx.AsyncClient, resources: Resources, database: Database
+) -> None:
+    resources.skew.found = timedelta(milliseconds=-1_500)
+    told = await server(client)
+    assert told["pythonVersion"] == platform.python_version()
+    assert told["model"] == ENGINE
+    assert told["embedder"] == {
+        "model": "scripted/1",
+        "dimensions": 384,
+        "isLexicalOnly": False,
+        "isReady": True,
+    }
+    async with database.snapshot() as session:
+        release = await session.scalar(text("show server_version"))
+        vector = await session.scalar(
+            text("select extversion from pg_extension where extname = 'vector'")
+        )
+    assert told["database"].pop("sizeBytes") > 1_000_000
+    assert told["database"] == {
+        "schema": "ok",
+        "serverVersion": release,
+        "vectorVersion": vector,
+        "isStandby": False,
+        "clockSkewMilliseconds": -1_500,
+    }
+    async with watched():
+        await asyncio.sleep(0.2)
+    lag = (await server(client))["eventLoop"]["lagSeconds"]
+    assert 0 <= lag["p50"] <= lag["p99"]
+
+
+def plant(kind: Any) -> Any:
+    """Return a value of a setting's type with the canary as its secret, or None: it holds none."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in {list, dict}:
+        held = plant(args[-1])
+        return held and ([held] if origin is list else {"name": held})
+    if origin is Literal:
+        return args[0]
+    if origin is not None:
+        parts = args[:1] if origin is Annotated else args
+        return next((found for part in parts if (found := plant(part)) is not None), None)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return plant_model(kind)
+    return {SecretStr: SecretStr(_CANARY), str: _ADDRESS}.get(kind)
+
+
+def plant_model(kind: type[BaseModel]) -> BaseModel | None:
+    planted = {name: plant(field.annotation) for name, field in kind.model_fields.items()}
+    held = {name: value for name, value in planted.items() if value is not None}
+    is_whole = all(name in held for name, one in kind.model_fields.items() if one.is_required())
+    return kind.model_construct(**held) if is_whole else None
+
+
+async def test_no_setting_shows_a_secret_or_the_password_of_an_address(
+    client: httpx.AsyncClient, resources: Resources
+) -> None:
+    fields = Settings.model_fields
+    planted = {name: plant(field.annotation) for name, field in fields.items()}
+    planted = {name: value for name, value in planted.items() if _CANARY in revealed(value)}
+    assert {*secret_names(fields), "jwt_jwks", "model_base_url", "task_readers"} <= planted.keys()
+    settings = resources.settings.model_copy(update=planted)
+    told = (await ServerService(replace(resources, settings=settings)).get()).wire()
+    assert _CANARY not in json.dumps(told)
+    shown = {one["name"]: one for one in told["settings"]}
+    assert list(shown) == [f"MEMORY_BANK_{name.upper()}" for name in fields]
+    for name in planted:
+        setting = shown[f"MEMORY_BANK_{name.upper()}"]
+        assert f'"{HIDDEN}"' in json.dumps(setting["value"])
+        assert setting["isDefault"] is False
+    own = {one["name"]: one for one in (await server(client))["settings"]}
+    assert own["MEMORY_BANK_ADMIN_KEY"]["value"] == HIDDEN
+    assert ADMIN_KEY not in json.dumps(own)
+    assert own["MEMORY_BANK_WORKER_CONCURRENCY"] == {
+        "name": "MEMORY_BANK_WORKER_CONCURRENCY",
+        "description": fields["worker_concurrency"].description,
+        "isDefault": True,
+        "value": 4,
+    }
+    assert "value" not in own["MEMORY_BANK_MODEL"]
+    assert own["MEMORY_BANK_TUNING"]["value"]["worker_retry_base_seconds"] == 0.01
+    assert own["MEMORY_BANK_TUNING"]["isDefault"] is False
+
+
+def revealed(value: object) -> str:
+    """Return the text of a value, secrets included."""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, BaseModel):
+        return revealed(value.model_dump())
+    if isinstance(value, dict):
+        return " ".join(map(revealed, value.values()))
+    return " ".join(map(revealed, value)) if isinstance(value, list) else str(value)
 
 
 async def test_the_queue_is_counted_over_all_engines(
@@ -95,8 +211,9 @@ async def away(resources: Resources) -> AsyncIterator[Resources]:
 
 
 async def test_without_a_database_the_process_tells_of_itself(away: Resources) -> None:
-    assert (await ServerService(away).get()).wire() == {
-        "version": version("open-memory-bank"),
-        "startTime": _STARTED,
-        "database": {"error": "DATABASE_UNAVAILABLE"},
-    }
+    told = (await ServerService(away).get()).wire()
+    assert (told["version"], told["startTime"]) == (version("open-memory-bank"), _STARTED)
+    assert told["database"] == {"error": "DATABASE_UNAVAILABLE"}
+    assert told["model"] == ENGINE
+    assert told["settings"]
+    assert not told.keys() & {"queue", "processes"}

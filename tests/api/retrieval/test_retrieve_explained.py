@@ -163,6 +163,44 @@ async def test_an_engine_may_rank_by_distance_alone(client: httpx.AsyncClient) -
     assert one["explanation"]["ranking"] == "hybrid"
 
 
+@pytest.mark.usefixtures("facts")
+async def test_one_search_may_rank_as_an_engine_so_configured_does(
+    client: httpx.AsyncClient,
+) -> None:
+    body: Json = {"similaritySearchParams": SEARCH, "explain": True}
+    # A filter takes the other path of searches.
+    bodies = [body, {**body, "filter": "fact:Sits", "maxTokens": 5}]
+    by_engine: dict[Ranking, list[list[Json]]] = {}
+    by_request: dict[Ranking, list[list[Json]]] = {}
+    for ranking in Ranking:
+        ok(await _set(client, ranking=ranking))
+        by_engine[ranking] = [await retrieve(client, **one) for one in bodies]
+        assert by_engine[ranking][0][0]["explanation"]["ranking"] == ranking
+        for other in Ranking:
+            found = [await retrieve(client, **one, ranking=other) for one in bodies]
+            assert by_request.setdefault(other, found) == found
+    assert by_request == by_engine
+
+
+@in_one_test(
+    ("body", "description"),
+    [
+        ({"ranking": "rrf", "similaritySearchParams": SEARCH}, "must be one of hybrid, vector"),
+        ({"ranking": "vector"}, "must come with similaritySearchParams"),
+        (
+            {"ranking": "hybrid", "simpleRetrievalParams": {"pageSize": 1}},
+            "must come with similaritySearchParams",
+        ),
+    ],
+)
+async def test_a_ranking_without_a_search_is_refused(
+    client: httpx.AsyncClient, body: Json, description: str
+) -> None:
+    answer = await client.post("/memories:retrieve", json={"scope": USER, **body})
+    assert field_of(answer) == "ranking"
+    assert description in answer.text
+
+
 class TestOfAServiceThatRanksByDistance:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:

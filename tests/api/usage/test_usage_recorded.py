@@ -11,6 +11,7 @@ from app.adapters.llm.ports import Meter, Usage
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
+from app.platform.usage.logic.grouping import RECALL
 from app.platform.usage.services import recording
 from app.platform.usage.services.recording import recorded
 from tests.support.bank import ENGINE, ENGINE_URL, ok
@@ -30,7 +31,7 @@ async def _calls(client: httpx.AsyncClient) -> int:
 
 
 async def _request(resources: Resources, error: Exception | None = None) -> None:
-    async with recorded(resources, _ENGINE, _meter()):
+    async with recorded(resources, _ENGINE, _meter(), RECALL):
         if error is not None:
             raise error
 

@@ -1,8 +1,9 @@
-"""`GET {E}:usage`: what the models of an engine took, by day and model."""
+"""`GET {E}:usage`: what the models of an engine took, by day, model and kind of work."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from app.settings.settings import ModelPrice, Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
-from tests.support.usage import LOCAL, MINI, record
+from tests.support.usage import GENERATE, LOCAL, MINI, record
 
 _DAY = timedelta(days=1)
 _NOTHING = {
@@ -103,6 +104,46 @@ async def test_usage_is_summed_by_day_and_model(
     }
 
 
+async def test_the_sums_of_each_grouping_agree(
+    client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
+) -> None:
+    now, mini = clock.now(), Usage(2, 1_000, 100, 900)
+    await record(database, settings, now - _DAY, mini=mini)
+    await record(database, settings, now, mini=Usage(1, 2_000, 200, 500), local=Usage(1, 40, 4, 30))
+    await record(database, settings, now, kind="recall", mini=Usage(4, 300, 30, 70))
+    await record(database, settings, now, kind="unknown", mini=Usage(1, 7, 1, 5))
+    usual = await _usage(client)
+    assert await _usage(client, groupBy="") == await _usage(client, groupBy="model,day") == usual
+    dimensions = ("day", "model", "kind")
+    found = {}
+    for named in (of for size in (1, 2, 3) for of in combinations(dimensions, size)):
+        told = await _usage(client, groupBy=", ".join(named))
+        assert told["total"] == usual["total"]
+        assert sum(one["callCount"] for one in told["usage"]) == 9
+        assert sum(one["inputTokenCount"] for one in told["usage"]) == 3_347
+        keys = [tuple(one.get(dimension) for dimension in dimensions) for one in told["usage"]]
+        assert len(set(keys)) == len(keys)
+        found[named] = [
+            (*(value for value in key if value is not None), one["callCount"], "cost" in one)
+            for key, one in zip(keys, told["usage"], strict=True)
+        ]
+    assert found["kind",] == [(GENERATE, 4, False), ("recall", 4, True), ("unknown", 1, True)]
+    assert found["model",] == [(LOCAL, 1, False), (MINI, 8, True)]
+    assert found["day", "kind"] == [
+        ("2026-01-14", GENERATE, 2, True),
+        ("2026-01-15", GENERATE, 2, False),
+        ("2026-01-15", "recall", 4, True),
+        ("2026-01-15", "unknown", 1, True),
+    ]
+    assert found[dimensions] == [
+        ("2026-01-14", MINI, GENERATE, 2, True),
+        ("2026-01-15", LOCAL, GENERATE, 1, False),
+        ("2026-01-15", MINI, GENERATE, 1, True),
+        ("2026-01-15", MINI, "recall", 4, True),
+        ("2026-01-15", MINI, "unknown", 1, True),
+    ]
+
+
 async def test_the_total_has_a_cost_when_all_have(
     client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
 ) -> None:
@@ -178,9 +219,12 @@ async def test_days_are_those_of_utc(
         ({"startDay": "2025-01-01", "endDay": "2026-01-02"}, "startDay"),
         ({"startDay": "0001-01-01"}, "startDay"),
         ({"day": "2026-01-01"}, "day"),
+        ({"groupBy": "day,hour"}, "groupBy"),
+        ({"groupBy": "Day"}, "groupBy"),
+        ({"groupBy": "day,,kind"}, "groupBy"),
     ],
 )
-async def test_days_that_cannot_be_are_refused(
+async def test_days_and_groups_that_cannot_be_are_refused(
     client: httpx.AsyncClient, params: dict[str, str], field: str
 ) -> None:
     answer = await client.get(f"{FIRST}:usage", params=params)
@@ -248,7 +292,7 @@ async def test_what_records_at_once_is_all_counted(
     async def record_in(order: Sequence[str]) -> None:
         meter = Meter({model: Usage(1, 10, 1, 1) for model in order})
         async with database.transaction() as session:
-            await repository.record(session, 1, clock.now(), meter, settings.model_prices)
+            await repository.record(session, 1, clock.now(), meter, settings.model_prices, GENERATE)
 
     await asyncio.gather(*(record_in(order) for order in [(MINI, LOCAL), (LOCAL, MINI)] * 10))
     found = (await _usage(client))["usage"]
@@ -261,7 +305,7 @@ async def test_what_is_rolled_back_was_not_recorded(
     async def fail() -> None:
         async with database.transaction() as session:
             meter = Meter({MINI: Usage(1, 1, 1, 1)})
-            await repository.record(session, 1, clock.now(), meter, {})
+            await repository.record(session, 1, clock.now(), meter, {}, GENERATE)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -333,7 +333,7 @@ async def test_a_transaction_that_rolls_back_counts_nothing(
         async with database.transaction() as session:
             meter = Meter({MINI: Usage(1, 1, 1, 1)})
             prices = Settings(data_dir=data_dir).model_prices
-            await repository.record(session, 1, clock.now(), meter, prices)
+            await repository.record(session, 1, clock.now(), meter, prices, "recall")
             raise RuntimeError
 
     name = f'memory_bank_model_calls_total{{model="{MINI}"}}'

@@ -14,6 +14,7 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
+from app.adapters.db.metadata_filters import MetadataField
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.filtering.parser import parse_filter
 
@@ -24,7 +25,7 @@ ROWS = Table(
     *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows")),
     Column("create_time", DateTime(timezone=True)),
     Column("number", BigInteger()),
-    *(Column(name, JSONB()) for name in ("scope", "labels", "topics")),
+    *(Column(name, JSONB()) for name in ("scope", "labels", "topics", "metadata")),
 )
 FIELDS: Fields = {
     "fact": TextField(ROWS.c.fact),
@@ -34,6 +35,7 @@ FIELDS: Fields = {
     "labels": MapField(ROWS.c.labels, lambda key, value: ROWS.c.label_rows == f"{key}/{value}"),
     "topics.managed_memory_topic": MemberField(ROWS.c.topics, "managedMemoryTopic", ["A", "B"]),
     "number": IntegerField(ROWS.c.number),
+    "metadata": MetadataField(ROWS.c.metadata),
 }
 
 
@@ -49,7 +51,7 @@ def sql(text: str) -> str:
 
 def test_no_filter_matches_everything() -> None:
     found = to_clause(None, FIELDS, regex_max_chars=20)
-    assert found == Clause(true(), uses_regex=False)
+    assert found == Clause(true(), needs_limit=False)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +77,11 @@ def test_both_spellings_of_fields_are_read(text: str) -> None:
     assert sql(text)
 
 
-def test_only_regular_expressions_ask_for_a_time_limit() -> None:
-    assert not clause("fact=x").uses_regex
-    assert clause('state=ON AND NOT (fact=~"x" OR state=OFF)').uses_regex
-    assert clause('labels.k!~"x"').uses_regex
+def test_what_no_index_serves_asks_for_a_time_limit() -> None:
+    assert not clause("fact=x").needs_limit
+    assert clause("fact=x AND NOT metadata.k:*").needs_limit
+    assert clause('state=ON AND NOT (fact=~"x" OR state=OFF)').needs_limit
+    assert clause('labels.k!~"x"').needs_limit
 
 
 def test_indexed_conditions_are_used() -> None:

@@ -10,6 +10,7 @@ from app.artifacts.readers.logic.prompts import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
+from app.platform.usage.logic.grouping import QUERY
 from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
 
@@ -41,7 +42,7 @@ class Asking:
         async with reading(resources, self.opened) as (session, _):
             await UsageService.of(resources).check_budget(session, engine.engine)
         spent = Meter()
-        async with recorded(resources, engine, spent):
+        async with recorded(resources, engine, spent, QUERY):
             prompt = Prompt(asked.instructions, asked.text)
             answer = await self.reader.model.ask(prompt, output, spent)
         for model, used in spent.by_model.items():

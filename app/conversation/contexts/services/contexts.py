@@ -173,7 +173,7 @@ class ContextService:
     async def compose(
         self, name: SessionName, request: ComposeContextRequest, is_given_up: GivenUp
     ) -> bytes:
-        """Return a context, a `ContextResponse` as JSON; enqueue summaries that are due.
+        """Return a context, a `ContextResponse` as JSON; enqueue due summaries but for a preview.
 
         Calls no model except the embedding model, if memories are included.
 
@@ -184,15 +184,17 @@ class ContextService:
         """
         check_policy(request.policy, self.models, self.settings, "policy")
         current = await self._find(name, request)
-        if current.due.is_due:
+        if current.due.is_due and not request.preview:
             current = await self._with_due(name, request, current, is_given_up)
         composed = await self._with_memories(request, current)
-        return await done(composed.length, self._to_json, composed, request.model)
+        return await done(composed.length, self._to_json, composed, request)
 
-    def _to_json(self, composed: Composed, model: str | None) -> bytes:
-        answer, cost = composed.answer(), self._cost(model, composed.total)
+    def _to_json(self, composed: Composed, request: ComposeContextRequest) -> bytes:
+        answer, cost = composed.answer(), self._cost(request.model, composed.total)
         if cost is not None:
             answer["estimatedCost"] = cost
+        if request.preview:
+            answer["isPreview"] = True
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
     async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:

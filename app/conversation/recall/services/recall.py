@@ -27,6 +27,7 @@ from app.platform.engines.store.rows import name_of
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.usage.logic import costs
+from app.platform.usage.logic.grouping import RECALL
 from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
 
@@ -180,7 +181,7 @@ class RecallService:
         async with resources.db.snapshot() as read:
             await UsageService.of(resources).check_budget(read, engine.engine)
         meter = Meter()
-        async with recorded(resources, engine, meter):
+        async with recorded(resources, engine, meter, RECALL):
             retold = await by_model(model, asked, meter)
         return retold, meter
 

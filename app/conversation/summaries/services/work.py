@@ -229,9 +229,9 @@ class Work:
 
     async def record(self, session: Session, meter: Meter) -> None:
         """Record usage; call it late, since transactions of one engine wait for each other here."""
-        settings = self.resources.settings
+        prices, kind = self.resources.settings.model_prices, self.job.claim.kind
         now = self.job.clock.now()
-        await usage.record(session, self.name.engine.engine, now, meter, settings.model_prices)
+        await usage.record(session, self.name.engine.engine, now, meter, prices, kind)
 
     def details(self) -> dict[str, Any]:
         """Return the operation's metadata over all attempts: usage, and number of summaries."""

@@ -4,12 +4,12 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
+from app.kernel.release import RELEASE
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.erasures.logic.pseudonyms import Pseudonyms
 from app.memory.erasures.schemas import RESIDUE, EraseScopeResponse
@@ -32,8 +32,7 @@ async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
 
 def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the response of an erasure."""
-    release = version("open-memory-bank")
-    response = EraseScopeResponse(release=release, residue=list(RESIDUE), **values)
+    response = EraseScopeResponse(release=RELEASE, residue=list(RESIDUE), **values)
     return {"@type": type_url("EraseScopeResponse"), **response.wire()}
 
 

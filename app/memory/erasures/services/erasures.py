@@ -9,7 +9,7 @@ from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
-from app.kernel.auth import Reach
+from app.kernel.auth import JWT_PREFIX, Reach
 from app.kernel.errors import NotFound
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
@@ -45,7 +45,7 @@ def traces_of(
         ((key, value),) = subject.scope.items()
         claims = resources.settings.jwt_condition_claims
         if claims.get(key, "sub" if key == USER else None) == "sub":
-            tokens.add(f"jwt:{value}")
+            tokens.add(JWT_PREFIX + value)
     alias = alias_of(pseudonym)
     return Traces(resources.registry.erasures, subject, alias, tokens, is_service_wide)
 

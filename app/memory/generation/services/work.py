@@ -72,6 +72,7 @@ class GenerationTask:
 
     Attributes:
         operation_id: the operation that its revisions name.
+        kind: that of the operation whose work it is.
         request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
         finish: awaited in the transaction of the changes, with the response and the metadata;
@@ -84,6 +85,7 @@ class GenerationTask:
 
     engine: EngineName
     operation_id: str
+    kind: str
     request: GenerateMemoriesRequest
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
@@ -293,7 +295,8 @@ class Generation:
     async def _record_costs(self, session: Session) -> None:
         prices = self.resources.settings.model_prices
         now = self.resources.clock.now()
-        await usage.record(session, self.task.engine.engine, now, self.meter, prices)
+        task = self.task
+        await usage.record(session, task.engine.engine, now, self.meter, prices, task.kind)
 
     async def _note_costs(self, inputs: Material | None) -> None:
         """Record the costs of failed work, which count towards the budget, too."""

@@ -140,7 +140,7 @@ class RetrievalService:
                 row = await engines.get(session, name)
                 if self.embedding.serving(row) == embedded.model_id:
                     search = Search(session, query, embedded, index, self._count(params.top_k))
-                    hits = await self._search(search, config_of(row), params.search_query)
+                    hits = await self._search(search, request, config_of(row), params.search_query)
                     response = _response(name_of(row), request, hits or (), config_of(row))
             if response is not None:
                 self.known.note(row)
@@ -161,16 +161,22 @@ class RetrievalService:
             return None
         count = self._count(params.top_k)
         search = FastSearch(self.db, engine, query, embedded, count, self.larger)
-        hits = await self._search(search, config_of(engine), params.search_query)
+        config = config_of(engine)
+        hits = await self._search(search, request, config, params.search_query)
         if not hits:
             return None
-        response = _response(name_of(engine), request, hits, config_of(engine))
+        response = _response(name_of(engine), request, hits, config)
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
-        self, search: Search | FastSearch, config: MemoryBankConfig, text: str
+        self,
+        search: Search | FastSearch,
+        request: RetrieveMemoriesRequest,
+        config: MemoryBankConfig,
+        text: str,
     ) -> list[SearchHit] | None:
-        if self._ranking(config) is Ranking.VECTOR and search.embedded.vector is not None:
+        ranking = request.ranking or self._ranking(config)
+        if ranking is Ranking.VECTOR and search.embedded.vector is not None:
             return await search.by_distance(search.embedded.vector)
         today = search.query.now.date()
         return await search.by_everything(text, read(text, today, search_language(config)))

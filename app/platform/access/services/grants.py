@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from app.kernel.auth import Caller, Conditions, Reach
+from app.kernel.auth import JWT_PREFIX, Caller, Conditions, Reach
 from app.kernel.names import MAX_INT64
 from app.kernel.permissions import Permission, Role, permissions_of
 from app.kernel.text import UNSTORABLE
@@ -47,21 +47,23 @@ class Grants:
         for name in self.settings.jwt_required_claims:
             if _find(claims, name) is _ABSENT:
                 raise ClaimRefused(f"no {name}")
+        roles = self._roles(claims)
         return Caller(
-            key_id=f"jwt:{_subject(claims)}",
-            permissions=permissions_of(self._roles(claims), self._permissions(claims)),
+            key_id=JWT_PREFIX + _subject(claims),
+            permissions=permissions_of(roles, self._permissions(claims)),
             reach=Reach(
                 projects=_names(claims, self.settings.jwt_projects_claim),
                 engines=_engines(claims, self.settings.jwt_engines_claim),
                 conditions=self._conditions(claims),
             ),
+            roles=roles,
         )
 
-    def _roles(self, claims: Claims) -> Iterable[Role]:
+    def _roles(self, claims: Claims) -> frozenset[Role]:
         names = _names(claims, self.settings.jwt_roles_claim) or ()
         own = self.settings.jwt_role_map
         known = {role.value: role.value for role in Role} if own is None else own
-        return {Role(known[name]) for name in names if name in known}
+        return frozenset(Role(known[name]) for name in names if name in known)
 
     def _permissions(self, claims: Claims) -> Iterable[Permission]:
         names = _names(claims, self.settings.jwt_permissions_claim) or ()

@@ -49,14 +49,12 @@ class KnownKey:
     """The key of a secret. It is not revoked, but may have expired."""
 
     caller: Caller
-    expire_time: datetime | None
-    """The expiry of the key or of the secret, whichever is sooner."""
     last_use_time: datetime | None
     """The last use as stored."""
 
     def works(self, now: datetime) -> bool:
         """Return True if the key has not expired."""
-        return self.expire_time is None or self.expire_time > now
+        return self.caller.expire_time is None or self.caller.expire_time > now
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +233,14 @@ def _match_key(secret_hash: bytes, rows: Collection[KeyHit]) -> KnownKey | None:
     for row in rows:
         if hmac.compare_digest(row.secret_hash, secret_hash):
             ends = [moment for moment in (row.expire_time, row.key.expire_time) if moment]
-            return KnownKey(_caller(row.key), min(ends, default=None), row.key.last_use_time)
+            return KnownKey(_caller(row.key, min(ends, default=None)), row.key.last_use_time)
     return None
 
 
-def _caller(row: ApiKeyRow) -> Caller:
+def _caller(row: ApiKeyRow, expire_time: datetime | None) -> Caller:
     conditions = row.scope_conditions or {}
     # Names from a newer release that this one does not know grant nothing.
-    roles = (Role(role) for role in row.roles if role in _ROLES)
+    roles = frozenset(Role(role) for role in row.roles if role in _ROLES)
     permissions = (Permission(name) for name in row.permissions if name in _PERMISSIONS)
     return Caller(
         key_id=row.key_id,
@@ -252,4 +250,7 @@ def _caller(row: ApiKeyRow) -> Caller:
             engines=None if row.engines is None else frozenset(map(int, row.engines)),
             conditions={key: frozenset(values) for key, values in conditions.items()},
         ),
+        roles=roles,
+        display_name=row.display_name,
+        expire_time=expire_time,
     )

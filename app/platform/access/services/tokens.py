@@ -10,7 +10,8 @@ Source: RFC 7515; RFC 7519; RFC 8725.
 import json
 import re
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -143,7 +144,9 @@ class TokenService(Authenticator):
             raise _TokenRefused("exp")
         leeway = self._settings.jwt_leeway_seconds
         starts = max(_moment(claims, "nbf") or 0, _moment(claims, "iat") or 0)
-        return _Verified(keys, starts - leeway, ends + leeway, self._grants.caller(claims))
+        expire_time = datetime.fromtimestamp(ends, UTC)
+        caller = replace(self._grants.caller(claims), expire_time=expire_time)
+        return _Verified(keys, starts - leeway, ends + leeway, caller)
 
     def _claims(self, token: str, key: PyJWK, algorithm: str) -> Claims:
         # The library would use the system clock, so the times are checked elsewhere.

@@ -50,7 +50,7 @@ FILTER_FIELDS: Fields = {"scope": ScopeField(_SCOPE)}
 """Fields that a filter of kept requests accepts."""
 
 
-EVERYTHING = Clause(true(), uses_regex=False)
+EVERYTHING = Clause(true(), needs_limit=False)
 """Selects all requests of an engine."""
 
 
@@ -58,7 +58,7 @@ def concerning(scopes: Iterable[Mapping[str, str]]) -> Clause:
     """Select the requests that concern one of some scopes."""
     parts = [{key: [value] for key, value in scope.items()} for scope in scopes]
     concerned = OperationRow.scopes.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
-    return Clause(concerned, uses_regex=False)
+    return Clause(concerned, needs_limit=False)
 
 
 async def hand_on(session: Session, row: OperationRow, newer: str) -> None:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from importlib.metadata import version
 from socket import gethostname
 from typing import Any
 
@@ -20,12 +19,12 @@ from app.adapters.db.migrate import wanted_revision
 from app.adapters.db.session import Session
 from app.adapters.resources import Check, Resources
 from app.kernel.failures import describe
+from app.kernel.release import RELEASE
 from app.platform.processes.store import repository
 
 log = structlog.get_logger()
 
 _SEEN = Gauge("memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds.")
-RELEASE = version("open-memory-bank")
 _BEAT_SECONDS = 5.0
 """Longest wait for the database; the next heartbeat may be better off."""
 _STOP_SECONDS = 1.0

@@ -1,23 +1,37 @@
 """The state of the whole service, for its administrators."""
 
 import asyncio
-from dataclasses import dataclass
+import platform
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.readiness import OK, schema_state
 from app.adapters.db.session import Session
+from app.adapters.lag import RecentLag, recent_lag
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, ServiceError
+from app.kernel.release import RELEASE
 from app.platform.operations.store import queue
-from app.platform.processes.schemas import ServerDatabase, ServerInfo, ServerProcess, ServerQueue
-from app.platform.processes.services.processes import RELEASE, Activity, seen_for
+from app.platform.processes.schemas import (
+    EventLoopLag,
+    ServerDatabase,
+    ServerEmbedder,
+    ServerEventLoop,
+    ServerInfo,
+    ServerProcess,
+    ServerQueue,
+    ServerSetting,
+)
+from app.platform.processes.services.processes import Activity, seen_for
 from app.platform.processes.store import repository
 from app.platform.processes.store.tables import ProcessRow
+from app.settings.shown import shown_settings
 
 _ANSWER_SECONDS = 5.0
 _DAY = timedelta(days=1)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -33,19 +47,52 @@ class ServerService:
                 told = await self._from_database()
         except (ServiceError, TimeoutError):
             told = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
-        start_time = Activity.of(self.resources).start_time
-        return ServerInfo(version=RELEASE, start_time=start_time, **told)
+        lag = recent_lag()
+        return ServerInfo(
+            version=RELEASE,
+            start_time=Activity.of(self.resources).start_time,
+            python_version=platform.python_version(),
+            event_loop=None if lag is None else _event_loop(lag),
+            embedder=self._embedder(),
+            model=self.resources.models.writer,
+            settings=[
+                ServerSetting(**asdict(one)) for one in shown_settings(self.resources.settings)
+            ],
+            **told,
+        )
+
+    def _embedder(self) -> ServerEmbedder:
+        embedder = self.resources.embedder
+        return ServerEmbedder(
+            model=embedder.model_id,
+            dimensions=embedder.dimensions or None,
+            is_lexical_only=embedder.lexical_only,
+            is_ready=embedder.ready,
+        )
 
     async def _from_database(self) -> dict[str, Any]:
-        """Return the fields that the database tells; of another schema, only its state."""
+        """Return the fields that the database tells; of another schema, only `database`."""
         state = await schema_state(self.resources.db)
-        told: dict[str, Any] = {"database": ServerDatabase(schema_=state)}
-        if state == OK:
-            async with self.resources.db.snapshot() as session:
-                rows = await repository.list_live(session, seen_for(self.resources))
-                told["processes"] = [_process(row) for row in rows]
-                told["queue"] = await _queue(session)
-        return told
+        skew = self.resources.skew.found
+        async with self.resources.db.snapshot() as session:
+            facts = await repository.describe_database(session)
+            database = ServerDatabase(
+                schema_=state,
+                clock_skew_milliseconds=None if skew is None else round(skew / _MILLISECOND),
+                **asdict(facts),
+            )
+            if state != OK:
+                return {"database": database}
+            rows = await repository.list_live(session, seen_for(self.resources))
+            return {
+                "database": database,
+                "processes": [_process(row) for row in rows],
+                "queue": await _queue(session),
+            }
+
+
+def _event_loop(lag: RecentLag) -> ServerEventLoop:
+    return ServerEventLoop(lag_seconds=EventLoopLag(p50=lag.p50, p99=lag.p99))
 
 
 async def _queue(session: Session) -> ServerQueue:

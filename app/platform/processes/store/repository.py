@@ -1,15 +1,37 @@
 """Heartbeats. All times are the database's, the only clock that processes share."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.platform.processes.store.tables import ProcessRow
+
+_DATABASE = text(
+    "select current_setting('server_version'), pg_is_in_recovery(),"
+    " pg_database_size(current_database()),"
+    " (select extversion from pg_extension where extname = 'vector')"
+)
+
+
+@dataclass(frozen=True)
+class DatabaseFacts:
+    """The database server; `vector_version` is None without the extension."""
+
+    server_version: str
+    is_standby: bool
+    size_bytes: int
+    vector_version: str | None
+
+
+async def describe_database(session: Session) -> DatabaseFacts:
+    """Return facts of the database server."""
+    return DatabaseFacts(*(await session.execute(_DATABASE)).one())
 
 
 async def beat(session: Session, process: Mapping[str, Any], *, has_swept: bool) -> None:

@@ -37,12 +37,16 @@ async def finish_in_time(recording: asyncio.Task[None]) -> bool:
 
 
 @asynccontextmanager
-async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> AsyncIterator[None]:
+async def recorded(
+    resources: Resources, engine: EngineName, meter: Meter, kind: str
+) -> AsyncIterator[None]:
     """Add the usage that the block has put into `meter` to its engine's day, even on failure.
+
+    `kind` is that of the work, one of `logic/grouping.py`.
 
     No transaction may be open: this opens one after the block.
     """
-    recording = _Recording(resources, engine, meter)
+    recording = _Recording(resources, engine, meter, kind)
     try:
         yield
     except BaseException:
@@ -72,6 +76,7 @@ class _Recording:
     resources: Resources
     engine: EngineName
     meter: Meter
+    kind: str
 
     async def now(self) -> None:
         resources = self.resources
@@ -79,7 +84,8 @@ class _Recording:
             engine = await engines.get(session, self.engine, Lock.SHARED)
             prices = resources.settings.model_prices
             now = resources.clock.now()
-            await repository.record(session, engine.engine_id, now, self.meter, prices)
+            meter, kind = self.meter, self.kind
+            await repository.record(session, engine.engine_id, now, meter, prices, kind)
 
 
 async def note(job: Job, session: Session, details: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Use cases of usage: the budget of tokens, and the sums by day and model."""
+"""Use cases of usage: the budget of tokens, and the sums by day, model and kind of work."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,6 +15,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store.repository import read_totals
 from app.platform.usage.logic.costs import is_used_up
+from app.platform.usage.logic.grouping import read_grouping
 from app.platform.usage.schemas import EngineQuotas, EngineUsage, QuotaUse, TokenBudget
 from app.platform.usage.store import repository
 from app.platform.usage.store.repository import day_of
@@ -51,23 +52,26 @@ class UsageService:
         if is_used_up(used, limit):
             raise _exhausted(engine_id, used, limit, now)
 
-    async def usage(self, name: EngineName, start: date | None, end: date | None) -> EngineUsage:
+    async def usage(
+        self, name: EngineName, start: date | None, end: date | None, group_by: str | None
+    ) -> EngineUsage:
         """Return the usage of an engine's models from `start` to `end`, both included.
 
-        The defaults are today for `end` and thirty days for the range.
+        The defaults are today for `end`, thirty days for the range, and day and model to group by.
 
         Raises:
-            InvalidArgument: the days are in the wrong order or too far apart.
+            InvalidArgument: the days are in the wrong order or too far apart, or `group_by` names
+                something else.
             NotFound: no such engine.
         """
-        now = self.clock.now()
+        now, by = self.clock.now(), read_grouping(group_by)
         first, last = _range(start, end, day_of(now))
         async with self.db.snapshot() as session:
             await engines.get(session, name)
-            rows = await repository.list_usage(session, name.engine, first, last)
+            lines = await repository.list_usage(session, name.engine, first, last, by)
             budget = await self._budget(session, name.engine, now)
             quotas = await self._quotas(session, name.engine)
-        return EngineUsage.from_rows(rows, self.settings.price_currency, budget, quotas)
+        return EngineUsage.from_lines(lines, self.settings.price_currency, budget, quotas)
 
     async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
         limits = bounds(self.settings, *Counted)

@@ -1,18 +1,50 @@
 """Every statement on the usage of models. All functions take part in the caller's transaction."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import Any
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import case, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, Usage
 from app.platform.usage.logic.costs import cost_of
+from app.platform.usage.logic.grouping import Dimension
 from app.platform.usage.store.tables import ModelUsageRow
 from app.settings.settings import ModelPrice
 
-_KEY = (ModelUsageRow.engine_id, ModelUsageRow.day, ModelUsageRow.model_id)
+_KEY = (
+    ModelUsageRow.engine_id,
+    ModelUsageRow.day,
+    ModelUsageRow.model_id,
+    ModelUsageRow.kind,
+)
+_SUMS = (
+    func.sum(ModelUsageRow.calls),
+    func.sum(ModelUsageRow.input_tokens),
+    func.sum(ModelUsageRow.output_tokens),
+    func.sum(ModelUsageRow.milliseconds),
+)
+_COST = case((func.bool_and(ModelUsageRow.cost.is_not(None)), func.sum(ModelUsageRow.cost)))
+_GROUPED_BY = {
+    Dimension.DAY: ModelUsageRow.day,
+    Dimension.MODEL: ModelUsageRow.model_id,
+    Dimension.KIND: ModelUsageRow.kind,
+}
+
+
+@dataclass(frozen=True)
+class UsageLine:
+    """Summed usage; `by` has the values of the dimensions, `cost` is None if any is unknown."""
+
+    by: Mapping[Dimension, str | date]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    cost: float | None
 
 
 def day_of(now: datetime) -> date:
@@ -26,8 +58,11 @@ async def record(
     now: datetime,
     meter: Meter,
     prices: Mapping[str, ModelPrice],
+    kind: str,
 ) -> None:
-    """Add the usage of a piece of work to its engine's day; do nothing without calls.
+    """Add the usage of a piece of work, of this kind, to its engine's day.
+
+    Does nothing without calls.
 
     The caller has locked the engine, so that nothing is left behind when the engine is deleted. It
     calls this late: generations of one engine wait here for each other's commit.
@@ -41,6 +76,7 @@ async def record(
                 "engine_id": engine_id,
                 "day": day_of(now),
                 "model_id": model,
+                "kind": kind,
                 "calls": used.calls,
                 "input_tokens": used.input_tokens,
                 "output_tokens": used.output_tokens,
@@ -59,18 +95,8 @@ async def record(
 
 async def usage_since(session: Session, day: date) -> dict[tuple[str, date], Usage]:
     """Return what all engines used from a day on, by model and day."""
-    columns = (
-        ModelUsageRow.calls,
-        ModelUsageRow.input_tokens,
-        ModelUsageRow.output_tokens,
-        ModelUsageRow.milliseconds,
-    )
     key = (ModelUsageRow.model_id, ModelUsageRow.day)
-    statement = (
-        select(*key, *(func.sum(column) for column in columns))
-        .where(ModelUsageRow.day >= day)
-        .group_by(*key)
-    )
+    statement = select(*key, *_SUMS).where(ModelUsageRow.day >= day).group_by(*key)
     rows = await session.execute(statement)
     return {(model, of): Usage(*map(int, sums)) for model, of, *sums in rows}
 
@@ -83,15 +109,29 @@ async def tokens_of_day(session: Session, engine_id: int, day: date) -> int:
 
 
 async def list_usage(
-    session: Session, engine_id: int, start: date, end: date
-) -> Sequence[ModelUsageRow]:
-    """Return an engine's usage from `start` to `end`, both included, by day and model."""
+    session: Session, engine_id: int, start: date, end: date, by: Sequence[Dimension]
+) -> Sequence[UsageLine]:
+    """Return the sums of an engine's usage from `start` to `end`, both included, in order."""
+    key = [_GROUPED_BY[dimension] for dimension in by]
     statement = (
-        select(ModelUsageRow)
+        select(*_SUMS, _COST, *key)
         .where(ModelUsageRow.engine_id == engine_id, ModelUsageRow.day.between(start, end))
-        .order_by(ModelUsageRow.day, ModelUsageRow.model_id)
+        .group_by(*key)
+        .order_by(*key)
     )
-    return (await session.execute(statement)).scalars().all()
+    return [_line(by, row) for row in await session.execute(statement)]
+
+
+def _line(by: Sequence[Dimension], row: Sequence[Any]) -> UsageLine:
+    calls, input_tokens, output_tokens, milliseconds, cost, *values = row
+    return UsageLine(
+        dict(zip(by, values, strict=True)),
+        calls=int(calls),
+        input_tokens=int(input_tokens),
+        output_tokens=int(output_tokens),
+        milliseconds=int(milliseconds),
+        cost=cost,
+    )
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:

@@ -1,4 +1,4 @@
-"""The table of model usage, by engine and day."""
+"""The table of model usage, by engine, day, model and kind of work."""
 
 from datetime import date
 
@@ -9,7 +9,7 @@ from app.adapters.db.base import Base
 
 
 class ModelUsageRow(Base):
-    """The calls of one model for one engine on one UTC day.
+    """The calls of one model for one engine on one UTC day, for one kind of work.
 
     `cost` is null as soon as some of the calls had no configured price.
     """
@@ -21,6 +21,8 @@ class ModelUsageRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     day: Mapped[date] = mapped_column(Date, primary_key=True)
     model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    # The kind of an operation, or one of `logic/grouping.py`; unknown: from before this column.
+    kind: Mapped[str] = mapped_column(Text, primary_key=True)
     calls: Mapped[int]
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]

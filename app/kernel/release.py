@@ -1,0 +1,5 @@
+"""The release of this service."""
+
+from importlib.metadata import version
+
+RELEASE = version("open-memory-bank")

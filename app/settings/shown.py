@@ -1,0 +1,59 @@
+"""The settings of a process as an administrator may see them: without secrets."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, SecretStr
+from pydantic_core import to_jsonable_python
+
+from app.kernel.tuning import Tuning
+from app.settings.environment import PREFIX
+from app.settings.settings import Settings
+
+HIDDEN = "set"
+"""Stand-in for a secret."""
+# More than a host and a path may hold a password or an access key.
+_ADDRESS_WITH_SECRET = re.compile(r"://\S*[@?]")
+
+
+@dataclass(frozen=True)
+class ShownSetting:
+    """A setting; the value has `HIDDEN` in place of each secret, None if it is not set."""
+
+    name: str
+    description: str
+    is_default: bool
+    value: JsonValue
+
+
+def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
+    """Yield all settings, under the names of their variables."""
+    for name, field in type(settings).model_fields.items():
+        value = _shown(getattr(settings, name))
+        default = _shown(field.get_default(call_default_factory=True))
+        description = field.description or ""
+        yield ShownSetting(PREFIX + name.upper(), description, value == default, value)
+
+
+def _shown(value: Any) -> JsonValue:  # noqa: ANN401 - settings are of any type
+    match _plain(value):
+        case SecretStr() as secret:
+            return HIDDEN if secret.get_secret_value() else None
+        case str() as text if _ADDRESS_WITH_SECRET.search(text):
+            return HIDDEN
+        case Mapping() as entries:
+            return {str(key): _shown(entry) for key, entry in entries.items()}
+        case list() | tuple() as items:
+            return [_shown(item) for item in items]
+        case other:
+            shown: JsonValue = to_jsonable_python(other)
+            return shown
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - as above
+    """Return a group of values as a map, in which secrets are still hidden; others unchanged."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True, exclude_none=True)
+    return asdict(value) if isinstance(value, Tuning) else value
