@@ -5,6 +5,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
 | enum | `=` `:` `!=` with a known name |
+| truth value | `=` `!=` with `true` or `false` |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
@@ -21,7 +22,7 @@ Source: AIP-160; the product's documentation of memory filters.
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -130,18 +131,37 @@ class TimestampField(Field):
 
 
 class EnumField(Field):
-    """A text column with a fixed set of names."""
+    """A text column with a fixed set of names; a mapping of names holds what is stored for each."""
 
     operators = _EQUALITY_OR_HAS
 
-    def __init__(self, column: Column, names: Collection[str]) -> None:
+    def __init__(self, column: Column, names: Collection[str] | Mapping[str, str]) -> None:
         self._column = column
-        self._names = names
+        self._stored = names if isinstance(names, Mapping) else {name: name for name in names}
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        _check_name(comparison, self._names)
-        return _text_condition(self._column, comparison.operator, comparison.value)
+        _check_name(comparison, self._stored)
+        # Spelt out, so that every plan knows which partial index serves it.
+        stored = literal(self._stored[comparison.value], Text(), literal_execute=True)
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(stored)
+        return self._column == stored
+
+
+class BooleanField(Field):
+    """A truth value that the row has by a condition; another selects exactly the other rows."""
+
+    operators = _EQUALITY
+
+    def __init__(self, is_true: Condition, is_false: Condition) -> None:
+        self._conditions = {"true": is_true, "false": is_false}
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        _check_name(comparison, self._conditions)
+        is_true = (comparison.value == "true") is (comparison.operator is Operator.EQUAL)
+        return self._conditions["true" if is_true else "false"]
 
 
 class IntegerField(Field):

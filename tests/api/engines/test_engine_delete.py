@@ -27,7 +27,7 @@ from app.settings.settings import Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
-from tests.support.operations import create_memory
+from tests.support.operations import asked, create_memory
 
 _CHILDREN: Sequence[type[Base]] = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 _EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
@@ -59,13 +59,16 @@ async def test_an_empty_engine_is_deleted_without_force(
             "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
             ".DeleteReasoningEngineOperationMetadata",
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
+            **asked("engines.delete", operation, state="PENDING"),
         },
         "done": False,
     }
     await runner.run_pending()
     assert await _count(database, EngineRow) == 0
     done = (await client.get(f"{API}/{operation['name']}")).json()
-    assert done == {**operation, "done": True, "response": _EMPTY}
+    ran = {"state": "SUCCEEDED", "attemptCount": 1, "startTime": NOW}
+    metadata = {**operation["metadata"], **ran}
+    assert done == {**operation, "metadata": metadata, "done": True, "response": _EMPTY}
 
 
 @in_one_test(

@@ -1,7 +1,7 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.conditions import check_scope
@@ -185,6 +185,7 @@ class ErasureService:
             counts, pseudonymised = await self._all_counts(session, engine, traces)
             left_out = not_covered(subject, spares_keys=await traces.spares_keys(session, engine))
         new = self._operation(engine, subject).noting(validateOnly=True)
+        new = replace(new, caller=self.resources.db.caller)
         values: dict[str, Any] = {
             "engine": str(engine),
             "start_time": now,
