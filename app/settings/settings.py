@@ -207,7 +207,10 @@ class Settings(
     )
     max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
     filter_timeout_seconds: float = Field(
-        2, gt=0, description="Longest run of a statement that holds a user's regular expression."
+        2,
+        gt=0,
+        description="Longest run of a statement that holds a user's regular expression, or looks"
+        " for scopes by a filter.",
     )
 
     # Times of the ledger

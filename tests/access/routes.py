@@ -226,6 +226,7 @@ _VIEWER = [
         params=lambda _: {"timeout": "0s"},
     ),
     _list(_MEMORIES, ("memories.list",), make=with_memory),
+    _list(_MEMORIES + ":listScopes", ("memories.list",), make=with_memory),
     _get(_MEMORY, ("memories.get",), make=with_memory),
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
