@@ -133,6 +133,10 @@ def _said(names: Names) -> Json:
     return {"directContentsSource": {"events": [event("I like tea.")]}, **_scope(names)}
 
 
+def _flushed(names: Names) -> Json:
+    return {"streamId": names.stream, **_scope(names)}
+
+
 def _appended(_: Names) -> Json:
     base = {"author": "user", "invocationId": "i", "timestamp": "2026-01-15T12:00:00Z"}
     return {**base, **event("I like tea.")}
@@ -235,6 +239,7 @@ _VIEWER = [
     _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_revision),
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
+    _list(ENGINE + "/streams", ("operations.list",), make=with_waiting_operation),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
     _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
     _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
@@ -275,6 +280,13 @@ _USER = [
     _user("POST", _MEMORIES + ":generate", ("memories.generate",), body=_said),
     _user("POST", _MEMORIES + ":ingestEvents", ("memories.ingest",), body=_said),
     _user("POST", ENGINE + ":ingestEvents", ("memories.ingest",), body=_said),
+    _user(
+        "POST",
+        ENGINE + "/streams:flush",
+        ("memories.ingest",),
+        make=with_waiting_operation,
+        body=_flushed,
+    ),
     _user("POST", _SESSIONS, ("sessions.create",), body=lambda names: {"userId": names.user}),
     _user("PATCH", _SESSION, ("sessions.update",), make=with_session, body=_displayed),
     _user("POST", _SESSION + ":appendEvent", ("events.append",), make=with_session, body=_appended),

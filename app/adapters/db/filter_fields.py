@@ -7,6 +7,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | enum | `=` `:` `!=` with a known name |
 | truth value | `=` `!=` with `true` or `false` |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
+| number | `=` `!=` `<` `<=` `>` `>=` with such a number |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
@@ -51,6 +52,7 @@ Condition = ColumnElement[bool]
 _EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
 _EQUALITY_OR_HAS = _EQUALITY | {Operator.HAS}
 REGEX_OPERATORS = frozenset({Operator.MATCHES, Operator.MATCHES_NOT})
+_ORDER = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
 
 _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] = {
     Operator.EQUAL: operator.eq,
@@ -116,7 +118,7 @@ class TextField(Field):
 class TimestampField(Field):
     """A timestamp column."""
 
-    operators = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
+    operators = _ORDER
 
     def __init__(self, column: Column) -> None:
         self._column = column
@@ -124,10 +126,7 @@ class TimestampField(Field):
     @override
     def condition(self, comparison: Comparison) -> Condition:
         moment = literal(_moment(comparison), DateTime(timezone=True))
-        if comparison.operator is Operator.NOT_EQUAL:
-            return self._column.is_distinct_from(moment)
-        compare = _COMPARISONS[comparison.operator]
-        return compare(self._column, moment)
+        return _ordered_condition(self._column, comparison.operator, moment)
 
 
 class EnumField(Field):
@@ -174,13 +173,23 @@ class IntegerField(Field):
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        text = comparison.value
-        if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
-            raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
-        number = literal(int(text), BigInteger())
+        number = _whole_number(comparison)
         if comparison.operator is Operator.NOT_EQUAL:
             return self._column.is_distinct_from(number)
         return self._column == number
+
+
+class NumberField(Field):
+    """An integer column of numbers, which have an order."""
+
+    operators = _ORDER
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        return _ordered_condition(self._column, comparison.operator, _whole_number(comparison))
 
 
 class MemberField(Field):
@@ -295,6 +304,19 @@ def _text_condition(column: Column, asked: Operator, value: str) -> Condition:
             return is_not_true(column.regexp_match(bound))
         case _:
             return column == bound
+
+
+def _ordered_condition(column: Column, asked: Operator, value: ColumnElement[Any]) -> Condition:
+    if asked is Operator.NOT_EQUAL:
+        return column.is_distinct_from(value)
+    return _COMPARISONS[asked](column, value)
+
+
+def _whole_number(comparison: Comparison) -> ColumnElement[Any]:
+    text = comparison.value
+    if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
+        raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
+    return literal(int(text), BigInteger())
 
 
 def _check_name(comparison: Comparison, names: Collection[str]) -> None:

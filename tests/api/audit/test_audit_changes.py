@@ -157,6 +157,12 @@ async def _ingest_events(client: httpx.AsyncClient, _: Runner) -> httpx.Response
     return await client.post("/memories:ingestEvents", json=body)
 
 
+@_asks("flushStream")
+async def _flush_stream(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    ok(await client.post("/memories:ingestEvents", json={"scope": USER}))
+    return await client.post("/streams:flush", json={"scope": USER})
+
+
 @_asks("purgeMemories")
 async def _purge_memories(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     await _memory(client)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
-from sqlalchemy import DateTime, Text, column, literal, select, values
+from sqlalchemy import BigInteger, DateTime, Text, column, literal, select, values
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,6 +14,7 @@ from app.adapters.db.filter_fields import (
     EnumField,
     MapField,
     MemberField,
+    NumberField,
     ScopeField,
     TextField,
     TimestampField,
@@ -41,6 +42,7 @@ ROWS = values(
     column("topics", JSONB(none_as_null=True)),
     column("metadata", JSONB(none_as_null=True)),
     column("scopes", JSONB(none_as_null=True)),
+    column("count", BigInteger()),
     name="rows",
 ).data(
     [
@@ -58,6 +60,7 @@ ROWS = values(
                 "t": {"timestampValue": "2030-01-02T03:04:05.999Z"},
             },
             {"user_id": ["1", "2"], "my key": ["x y"]},
+            10,
         ),
         (
             "b",
@@ -73,13 +76,15 @@ ROWS = values(
                 "t": {"timestampValue": "1969-12-31T23:59:59Z"},
             },
             {"user_id": ["2"]},
+            9,
         ),
-        ("c", None, datetime(2031, 1, 1, tzinfo=UTC), {}, None, None, None, None),
+        ("c", None, datetime(2031, 1, 1, tzinfo=UTC), {}, None, None, None, None, None),
     ]
 )
 FIELDS: Fields = {
     "fact": TextField(ROWS.c.fact),
     "id": EnumField(ROWS.c.id, ["a", "b", "c"]),
+    "count": NumberField(ROWS.c.count),
     "is_a": BooleanField(ROWS.c.id == "a", ROWS.c.id != "a"),
     "concerns": ScopesField(ROWS.c.scopes),
     "create_time": TimestampField(ROWS.c.create_time),
@@ -147,6 +152,11 @@ async def session(database: Database) -> AsyncIterator[AsyncSession]:
         ("id=a OR (id=b AND fact:Tea)", "ab"),
         ("NOT (fact:Tea OR NOT labels.src=mail)", "a"),
         ("id!=a", "bc"),
+        ("count=10", "a"),
+        ("count!=10", "bc"),
+        ("count<10", "b"),
+        ("count>=9", "ab"),
+        ("NOT count>9", "bc"),
         ("is_a=true", "a"),
         ("is_a!=true", "bc"),
         ("NOT is_a=false", "a"),

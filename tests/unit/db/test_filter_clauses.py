@@ -10,6 +10,7 @@ from app.adapters.db.filter_fields import (
     IntegerField,
     MapField,
     MemberField,
+    NumberField,
     ScopeField,
     TextField,
     TimestampField,
@@ -36,6 +37,7 @@ FIELDS: Fields = {
     "labels": MapField(ROWS.c.labels, lambda key, value: ROWS.c.label_rows == f"{key}/{value}"),
     "topics.managed_memory_topic": MemberField(ROWS.c.topics, "managedMemoryTopic", ["A", "B"]),
     "number": IntegerField(ROWS.c.number),
+    "count": NumberField(ROWS.c.number),
     "is_on": BooleanField(ROWS.c.state == "ON", ROWS.c.state != "ON"),
     "code": EnumField(ROWS.c.state, {"YES": "y'1"}),
     "user": ScopesField(ROWS.c.scopes),
@@ -112,6 +114,9 @@ def test_a_truth_value_is_one_of_two_conditions() -> None:
 def test_numbers_are_compared_as_numbers() -> None:
     assert sql("number=7") == sql("number:7") == "rows.number = %(param_1)s::BIGINT"
     assert sql("number!=7") == "rows.number IS DISTINCT FROM %(param_1)s::BIGINT"
+    assert sql("count>=7") == "rows.number >= %(param_1)s::BIGINT"
+    assert sql("count=7") == sql("number=7")
+    assert sql("count!=7") == sql("number!=7")
 
 
 @pytest.mark.parametrize(
@@ -134,6 +139,10 @@ def test_numbers_are_compared_as_numbers() -> None:
         ("number=9223372036854775808", 8, "the value must be a whole number of 0 to"),
         ("number=1.5", 8, "the value must be a whole number of 0 to"),
         ("number>1", 1, "number takes the operators"),
+        ("count>x", 7, "the value must be a whole number of 0 to 9223372036854775807."),
+        ("count<-1", 7, "the value must be a whole number of 0 to"),
+        ("count:1", 1, "count takes the operators != < <= = > >="),
+        ("count:*", 1, "count takes the operators"),
         ("is_on=1", 7, "the value must be one of true, false."),
         ("is_on:true", 1, "is_on takes the operators != ="),
         ("code=ON", 6, "the value must be one of YES."),
