@@ -34,9 +34,9 @@ insert into operations (engine_id, operation_id, engine_name, kind, state, error
                         update_time, due_time)
 select 7 + n %% 2, (100000000000000000 + n)::text,
        'projects/default/locations/local/reasoningEngines/7', 'memories.create',
-       case when n %% 1000 < 2 then 'PENDING' when n %% 1000 < 4 then 'FAILED'
+       case when n %% 1000 < 2 then 'PENDING' when n %% 20 in (4, 5) then 'FAILED'
             else 'SUCCEEDED' end,
-       case when n %% 1000 in (2, 3) then '{"code": 14}'::jsonb end,
+       case when n %% 20 in (4, 5) then '{"code": 14}'::jsonb end,
        %(start)s, %(start)s, %(start)s
 from generate_series(1, 40000) as n;
 create temp table numbered as

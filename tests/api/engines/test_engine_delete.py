@@ -48,6 +48,13 @@ async def _count(database: Database, table: type[Base]) -> int:
         return (await session.execute(select(func.count()).select_from(table))).scalar_one()
 
 
+def _done(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation of a deletion once it has run."""
+    ran = {"state": "SUCCEEDED", "attemptCount": 1, "startTime": NOW}
+    metadata = {**operation["metadata"], **ran}
+    return {**operation, "metadata": metadata, "done": True, "response": _EMPTY}
+
+
 async def test_an_empty_engine_is_deleted_without_force(
     client: httpx.AsyncClient, runner: Runner, database: Database
 ) -> None:
@@ -66,9 +73,7 @@ async def test_an_empty_engine_is_deleted_without_force(
     await runner.run_pending()
     assert await _count(database, EngineRow) == 0
     done = (await client.get(f"{API}/{operation['name']}")).json()
-    ran = {"state": "SUCCEEDED", "attemptCount": 1, "startTime": NOW}
-    metadata = {**operation["metadata"], **ran}
-    assert done == {**operation, "metadata": metadata, "done": True, "response": _EMPTY}
+    assert done == _done(operation)
 
 
 @in_one_test(
@@ -212,7 +217,7 @@ async def test_a_deletion_is_done_once_per_request_id(
     assert (await _delete(client, params={"requestId": "r"})).json() == first
     await runner.run_pending()
     again = (await _delete(client, params={"requestId": "r"})).json()
-    assert again == {**first, "done": True, "response": _EMPTY}
+    assert again == _done(first)
 
 
 async def test_what_is_no_truth_value_is_refused(client: httpx.AsyncClient) -> None:
