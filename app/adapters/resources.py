@@ -82,6 +82,7 @@ class Registry:
     Attributes:
         response_readers: complete the responses of operations, by kind.
         retries: how failed operations are retried, by kind.
+        kinds: of all operations, in the order of the alphabet.
         event_listeners: called with each `sessions.services.changes.Appended` that completes an
             exchange.
         event_erasers: called with each `sessions.services.changes.Erased`.
@@ -98,6 +99,7 @@ class Registry:
 
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
     retries: dict[str, Retry] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()
     event_listeners: list[EventListener] = field(default_factory=list)
     event_erasers: list[EventListener] = field(default_factory=list)
     sweeps: tuple[Sweep, ...] = ()

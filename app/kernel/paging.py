@@ -26,7 +26,7 @@ MAX_PAGE_SIZE = 1000
 MAX_TOKEN_CHARS = 4096
 _DIGEST_BYTES = 12
 
-KeyPart = str | int | float | datetime
+KeyPart = str | int | float | datetime | bytes
 """One column of a page's last key."""
 
 Query = str | Mapping[str, object]
@@ -68,12 +68,12 @@ def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
 
 def encode_token(query: Query, key: Sequence[KeyPart]) -> str:
     """Return the token of the page that follows the row with this key."""
-    parts = [part.isoformat() if isinstance(part, datetime) else part for part in key]
+    parts = [_written(part) for part in key]
     return _encode_bytes(_compact([_digest(query, parts), *parts]))
 
 
 def decode_token(token: str, query: Query) -> list[str | int | float]:
-    """Return the key of a token, with times as text: see `typed_key`.
+    """Return the key of a token, with times and bytes as text: see `typed_key`.
 
     Raises:
         InvalidArgument: the token was not made by this service for this query.
@@ -88,7 +88,7 @@ def decode_token(token: str, query: Query) -> list[str | int | float]:
 
 
 def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[Any, ...]:
-    """Check the parts of a decoded key against their types; `datetime` parses its text, in UTC.
+    """Check the parts of a decoded key against their types; times, in UTC, and bytes are parsed.
 
     Raises:
         InvalidArgument: a part is missing, is one too many, or has another type.
@@ -98,9 +98,21 @@ def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[Any, ...]
     return tuple(_typed(part, kind) for part, kind in zip(key, types, strict=True))
 
 
+def _written(part: KeyPart) -> str | int | float:
+    match part:
+        case datetime():
+            return part.isoformat()
+        case bytes():
+            return part.hex()
+        case _:
+            return part
+
+
 def _typed(part: object, kind: type[object]) -> object:
     if kind is datetime and isinstance(part, str):
         return _moment(part)
+    if kind is bytes and isinstance(part, str):
+        return _bytes(part)
     if type(part) is not kind:
         _refuse()
     return part
@@ -113,6 +125,13 @@ def _moment(text: str) -> datetime:
             _refuse()
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
+        _refuse()
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
         _refuse()
 
 

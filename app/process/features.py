@@ -80,7 +80,7 @@ def check(features: Sequence[Feature]) -> None:
     """
     for kind, names in (
         ("name", ((feature, [feature.name]) for feature in features)),
-        ("job", ((feature, feature.jobs) for feature in features)),
+        ("kind", ((feature, [*feature.jobs, *feature.kinds]) for feature in features)),
         ("tick", ((feature, [tick.name for tick in feature.ticks]) for feature in features)),
         ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
         ("erasure of", ((feature, _erased(feature)) for feature in features)),
@@ -144,6 +144,9 @@ def register(resources: Resources) -> Resources:
     )
     registry.erasures = tuple(one for feature in FEATURES for one in feature.erasures)
     registry.texts = tuple(one for feature in FEATURES for one in feature.texts)
+    registry.kinds = tuple(
+        sorted(kind for feature in FEATURES for kind in (*feature.jobs, *feature.kinds))
+    )
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:

@@ -209,7 +209,8 @@ class Settings(
     filter_timeout_seconds: float = Field(
         2,
         gt=0,
-        description="Longest run of a statement with a filter by a regular expression or metadata.",
+        description="Longest run of a statement with a filter that no index serves, such as a"
+        " regular expression, metadata, or a list of scopes.",
     )
 
     # Times of the ledger

@@ -47,6 +47,7 @@ class Feature:
         name: that of its folder.
         routers: its routes, with what these demand.
         jobs: what runs an operation, by the operation's kind.
+        kinds: of its operations that are done within their request.
         ticks: what every worker does from time to time.
         sweeps: what the tick of the sweeps runs.
         children: removes what an engine holds of this feature.
@@ -64,6 +65,7 @@ class Feature:
     name: str
     routers: Sequence[Router] = ()
     jobs: Mapping[str, JobFunction] = field(default_factory=dict)
+    kinds: Sequence[str] = ()
     ticks: Sequence[Tick] = ()
     sweeps: Sequence[Sweep] = ()
     children: RemoveOfEngine | None = None

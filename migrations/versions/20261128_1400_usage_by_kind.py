@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "a9f6d1b81400"
-down_revision: str | None = "b2a1c4e51200"
+down_revision: str | None = "a3d8e4f61300"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

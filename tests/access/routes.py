@@ -136,6 +136,10 @@ def _said(names: Names) -> Json:
     return {"directContentsSource": {"events": [event("I like tea.")]}, **_scope(names)}
 
 
+def _flushed(names: Names) -> Json:
+    return {"streamId": names.stream, **_scope(names)}
+
+
 def _appended(_: Names) -> Json:
     base = {"author": "user", "invocationId": "i", "timestamp": "2026-01-15T12:00:00Z"}
     return {**base, **event("I like tea.")}
@@ -230,6 +234,7 @@ _VIEWER = [
         params=lambda _: {"timeout": "0s"},
     ),
     _list(_MEMORIES, ("memories.list",), make=with_memory),
+    _list(_MEMORIES + ":listScopes", ("memories.list",), make=with_memory),
     _get(_MEMORY, ("memories.get",), make=with_memory),
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
@@ -238,6 +243,7 @@ _VIEWER = [
     _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_revision),
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
+    _list(ENGINE + "/streams", ("operations.list",), make=with_waiting_operation),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
     _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
     _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
@@ -278,6 +284,13 @@ _USER = [
     _user("POST", _MEMORIES + ":generate", ("memories.generate",), body=_said),
     _user("POST", _MEMORIES + ":ingestEvents", ("memories.ingest",), body=_said),
     _user("POST", ENGINE + ":ingestEvents", ("memories.ingest",), body=_said),
+    _user(
+        "POST",
+        ENGINE + "/streams:flush",
+        ("memories.ingest",),
+        make=with_waiting_operation,
+        body=_flushed,
+    ),
     _user("POST", _SESSIONS, ("sessions.create",), body=lambda names: {"userId": names.user}),
     _user("PATCH", _SESSION, ("sessions.update",), make=with_session, body=_displayed),
     _user("POST", _SESSION + ":appendEvent", ("events.append",), make=with_session, body=_appended),

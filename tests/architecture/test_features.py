@@ -51,7 +51,7 @@ def test_a_path_is_served_by_its_own_route() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["name", "jobs", "ticks", "sweeps", "routers", "gauges", "erasures"]
+    "what", ["name", "jobs", "kinds", "ticks", "sweeps", "routers", "gauges", "erasures"]
 )
 def test_what_two_features_register_is_refused(what: str) -> None:
     first = next(feature for feature in FEATURES if getattr(feature, what))

@@ -1,13 +1,16 @@
 """Ingestion in the API tests: events, requests, and what is stored of a stream."""
 
 import re
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import httpx
 from sqlalchemy import select
+from typing_extensions import override
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedQuery
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedQuery
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
@@ -26,6 +29,22 @@ SIX_FACTS = (
     "I work as a nurse.",
     "My favorite color is blue.",
 )
+
+
+class MeddlingEmbedder(ScriptedEmbedder):
+    """Lets something else happen during its next call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meddle: Callable[[], Awaitable[object]] | None = None
+
+    @override
+    async def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]
+        found = await super().embed(texts)
+        act, self.meddle = self.meddle, None
+        if act is not None:
+            await act()
+        return found
 
 
 def event(text: str, event_id: str | None = None, time: str | None = None) -> Json:

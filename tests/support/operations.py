@@ -47,6 +47,15 @@ async def generate(
     return found
 
 
+def asked(kind: str, operation: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """Return the metadata of an operation that was done within its request, but for its times.
+
+    The caller's id is taken from the operation, which must have one.
+    """
+    caller = operation["metadata"]["caller"]
+    return {"kind": kind, "state": "SUCCEEDED", "attemptCount": 0, "caller": caller, **changed}
+
+
 def path_of(name: str) -> str:
     """Return a resource's path as the client takes it, from its full name."""
     return name.partition("/reasoningEngines/1")[2]

@@ -5,7 +5,9 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
 | enum | `=` `:` `!=` with a known name |
+| truth value | `=` `!=` with `true` or `false` |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
+| number | `=` `!=` `<` `<=` `>` `>=` with such a number |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
@@ -21,7 +23,7 @@ Source: AIP-160; the product's documentation of memory filters.
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
@@ -50,6 +52,7 @@ Condition = ColumnElement[bool]
 _EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
 _EQUALITY_OR_HAS = _EQUALITY | {Operator.HAS}
 REGEX_OPERATORS = frozenset({Operator.MATCHES, Operator.MATCHES_NOT})
+_ORDER = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
 
 _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] = {
     Operator.EQUAL: operator.eq,
@@ -117,7 +120,7 @@ class TextField(Field):
 class TimestampField(Field):
     """A timestamp column."""
 
-    operators = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
+    operators = _ORDER
 
     def __init__(self, column: Column) -> None:
         self._column = column
@@ -125,25 +128,41 @@ class TimestampField(Field):
     @override
     def condition(self, comparison: Comparison) -> Condition:
         moment = literal(_moment(comparison), DateTime(timezone=True))
-        if comparison.operator is Operator.NOT_EQUAL:
-            return self._column.is_distinct_from(moment)
-        compare = _COMPARISONS[comparison.operator]
-        return compare(self._column, moment)
+        return _ordered_condition(self._column, comparison.operator, moment)
 
 
 class EnumField(Field):
-    """A text column with a fixed set of names."""
+    """A text column with a fixed set of names; a mapping of names holds what is stored for each."""
 
     operators = _EQUALITY_OR_HAS
 
-    def __init__(self, column: Column, names: Collection[str]) -> None:
+    def __init__(self, column: Column, names: Collection[str] | Mapping[str, str]) -> None:
         self._column = column
-        self._names = names
+        self._stored = names if isinstance(names, Mapping) else {name: name for name in names}
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        _check_name(comparison, self._names)
-        return _text_condition(self._column, comparison.operator, comparison.value)
+        _check_name(comparison, self._stored)
+        # Spelt out, so that every plan knows which partial index serves it.
+        stored = literal(self._stored[comparison.value], Text(), literal_execute=True)
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(stored)
+        return self._column == stored
+
+
+class BooleanField(Field):
+    """A truth value that the row has by a condition; another selects exactly the other rows."""
+
+    operators = _EQUALITY
+
+    def __init__(self, is_true: Condition, is_false: Condition) -> None:
+        self._conditions = {"true": is_true, "false": is_false}
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        _check_name(comparison, self._conditions)
+        is_true = (comparison.value == "true") is (comparison.operator is Operator.EQUAL)
+        return self._conditions["true" if is_true else "false"]
 
 
 class IntegerField(Field):
@@ -156,13 +175,23 @@ class IntegerField(Field):
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        text = comparison.value
-        if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
-            raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
-        number = literal(int(text), BigInteger())
+        number = _whole_number(comparison)
         if comparison.operator is Operator.NOT_EQUAL:
             return self._column.is_distinct_from(number)
         return self._column == number
+
+
+class NumberField(Field):
+    """An integer column of numbers, which have an order."""
+
+    operators = _ORDER
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        return _ordered_condition(self._column, comparison.operator, _whole_number(comparison))
 
 
 class MemberField(Field):
@@ -277,6 +306,19 @@ def _text_condition(column: Column, asked: Operator, value: str) -> Condition:
             return is_not_true(column.regexp_match(bound))
         case _:
             return column == bound
+
+
+def _ordered_condition(column: Column, asked: Operator, value: ColumnElement[Any]) -> Condition:
+    if asked is Operator.NOT_EQUAL:
+        return column.is_distinct_from(value)
+    return _COMPARISONS[asked](column, value)
+
+
+def _whole_number(comparison: Comparison) -> ColumnElement[Any]:
+    text = comparison.value
+    if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
+        raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
+    return literal(int(text), BigInteger())
 
 
 def _check_name(comparison: Comparison, names: Collection[str]) -> None:

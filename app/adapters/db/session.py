@@ -174,6 +174,11 @@ class Database:
         return not self._view.conditions
 
     @property
+    def caller(self) -> str | None:
+        """The id of the caller's key; None: the service itself."""
+        return self._view.caller
+
+    @property
     def audit(self) -> Audit | None:
         """The function that returns the audit row for a hot write of the caller.
 

@@ -2,10 +2,12 @@
 
 from app.memory.bulk.routes import router
 from app.memory.bulk.services.bulk import BATCH_CREATE, BulkService
+from app.memory.bulk.services.work import IMPORT
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "bulk",
     routers=(router,),
+    kinds=(BATCH_CREATE, IMPORT),
     response_readers={BATCH_CREATE: lambda resources: BulkService.of(resources).read_response},
 )

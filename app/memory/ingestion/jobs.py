@@ -33,10 +33,10 @@ from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
 from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
+from app.memory.ingestion.services.streams import StreamService
 from app.memory.ingestion.store import repository
-from app.memory.ingestion.store.repository import StreamKey, Waiting
+from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of
 from app.memory.ingestion.store.tables import StreamRow
-from app.platform.engines.logic.config import GenerationRule
 from app.platform.limits.services.quotas import is_full
 from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.platform.operations.store import leases
@@ -317,10 +317,8 @@ def place_of(batch: EventBatch) -> StreamPlace:
 
 def _overlap(stream: StreamRow) -> int:
     """Return the number of processed events that the next generation reads again."""
-    if stream.rule is None:
-        return 0
-    rule = GenerationRule.model_validate(stream.rule)
-    return min(rule.overlap_event_count or 0, _MAX_OVERLAP)
+    rule = rule_of(stream)
+    return 0 if rule is None else min(rule.overlap_event_count or 0, _MAX_OVERLAP)
 
 
 def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
@@ -367,9 +365,9 @@ async def reopen(resources: Resources) -> int:
 
 async def forget_old_ids(resources: Resources) -> int:
     """Remove the ids of events that arrived too long ago to come again; return how many."""
-    return await in_batches(resources, IngestionService.of(resources).forget_old_ids)
+    return await in_batches(resources, StreamService(resources).forget_old_ids)
 
 
 async def forget_old_streams(resources: Resources) -> int:
     """Remove streams that have been silent as long; return how many."""
-    return await in_batches(resources, IngestionService.of(resources).forget_old_streams)
+    return await in_batches(resources, StreamService(resources).forget_old_streams)

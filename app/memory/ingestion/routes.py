@@ -1,13 +1,19 @@
-"""Route of ingestion. Source: wire specification, section 9."""
+"""Routes of ingestion. Source: wire specification, section 9; streams are additions."""
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
-from app.memory.ingestion.schemas import IngestEventsRequest
+from app.memory.ingestion.schemas import (
+    FlushStreamRequest,
+    IngestEventsRequest,
+    ListStreamsResponse,
+)
 from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.services.streams import StreamService
 from app.platform.operations.schemas import Operation
-from app.web.context import Mutation
-from app.web.demands import WRITE, change
+from app.web.context import Context, Mutation
+from app.web.demands import LIST, WRITE, Demand, change
 from app.web.names import EnginePath
+from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
@@ -20,6 +26,10 @@ router = Router(
             # Events now, memories later.
             adds=(Counted.EVENTS, Counted.MEMORIES),
             is_costly=True,
+        ),
+        "listStreams": Demand(Permission.OPERATIONS_LIST, LIST),
+        "flushStream": change(
+            Permission.MEMORIES_INGEST, WRITE, adds=(Counted.MEMORIES,), is_costly=True
         ),
     },
 )
@@ -40,3 +50,30 @@ async def ingest_events(
     """
     service = IngestionService.of(context.resources)
     return Operation.from_row(await service.ingest(engine, body, context.once(body.sent)))
+
+
+@router.get(ENGINE + "/streams", summary="List streams", operation_id="listStreams")
+async def list_streams(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListStreamsResponse:
+    """List the streams of ingestion, latest arrival first, without what their events say.
+
+    Filter by `scope`, `scope."key"`, `stream_id`, `pending_count`, `failure_count`,
+    `last_arrival_time` and `oldest_pending_time`.
+    """
+    return await StreamService(context.resources).list_page(engine, filter, page)
+
+
+@router.post(ENGINE + "/streams:flush", summary="Flush a stream", operation_id="flushStream")
+async def flush_stream(
+    context: Mutation, engine: EnginePath, body: FlushStreamRequest
+) -> Operation:
+    """Process all waiting events of a stream at once, those that are set aside as well.
+
+    The operation is that of the stream; it is done if nothing waits. The stream keeps its rule.
+    """
+    service = IngestionService.of(context.resources)
+    return Operation.from_row(await service.flush(engine, body, context.once(body.sent())))

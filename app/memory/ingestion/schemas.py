@@ -1,14 +1,19 @@
 """The wire form of `memories:ingestEvents`. Source: wire specification, sections 9 and 3.2."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from app.kernel.wire.scalars import one_of
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Timestamp, one_of
 from app.memory.generation.schemas import DirectContentsSource, MetadataMergeStrategy
+from app.memory.ingestion.store.repository import rule_of
+from app.memory.ingestion.store.tables import StreamRow
 from app.memory.memories.schemas.memories import Metadata, RevisionFields, Scope
-from app.platform.engines.logic.config import GenerationTriggerConfig
+from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.tables import OperationRow
 
 DEFAULT_STREAM = "default"
 """Stream of requests that name none, or an empty one."""
@@ -23,6 +28,9 @@ def _check_stream_id(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must have printable characters only")
     return text
+
+
+StreamId = Annotated[str, AfterValidator(_check_stream_id)]
 
 
 class IngestEventsRequest(RevisionFields):
@@ -52,7 +60,7 @@ class IngestEventsRequest(RevisionFields):
     )
 
     scope: Scope
-    stream_id: Annotated[str, AfterValidator(_check_stream_id)] | None = Field(
+    stream_id: StreamId | None = Field(
         None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
     )
     direct_contents_source: DirectContentsSource | None = Field(
@@ -72,6 +80,11 @@ class IngestEventsRequest(RevisionFields):
         """Id of the stream."""
         return self.stream_id or DEFAULT_STREAM
 
+    def with_rule(self, rule: GenerationRule | None) -> Self:
+        """Return a copy that asks for a rule; None: for "at once", whatever the bank's is."""
+        config = GenerationTriggerConfig(generation_rule=rule)
+        return self.model_copy(update={"generation_trigger_config": config})
+
     def options(self) -> dict[str, Any]:
         """Return the fields for the generation, as they were given."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_OPTIONS))
@@ -82,3 +95,98 @@ def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     has_life = not _REVISION_LIFE.isdisjoint(given)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
     return {**kept, **given}
+
+
+class FlushStreamRequest(WireModel):
+    """A stream whose waiting events are to become memories at once."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"scope": {"user_id": "42"}, "streamId": "chat-7"}]}
+    )
+
+    scope: Scope
+    stream_id: StreamId | None = Field(
+        None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
+    )
+
+    def as_ingestion(self) -> IngestEventsRequest:
+        """Return the request that brings no events and processes those that wait."""
+        return IngestEventsRequest(scope=self.scope, stream_id=self.stream_id, force_flush=True)
+
+
+class Stream(WireModel):
+    """A stream of ingestion: what waits, when it is processed, and what went wrong."""
+
+    scope: dict[str, str] = Field(
+        description="Scope of the memories that its events become.", examples=[{"user_id": "42"}]
+    )
+    stream_id: str = Field(
+        description=f"Id within the scope; at most {MAX_STREAM_ID_CHARS} characters."
+    )
+    create_time: Timestamp = Field(description="First request on the stream.")
+    last_arrival_time: Timestamp = Field(description="Arrival of the newest event.")
+    oldest_pending_time: Timestamp | None = Field(
+        None, description="Arrival of the oldest waiting event; absent without any."
+    )
+    pending_count: int = Field(description="Number of waiting events.", ge=0)
+    pending_bytes: int = Field(description="Length of their contents as JSON, in bytes.", ge=0)
+    aside_count: int = Field(
+        description="Number of those that are set aside, since a generation from them failed.", ge=0
+    )
+    aside_until: Timestamp | None = Field(
+        None, description="Next time at which some of these are tried again."
+    )
+    generation_rule: GenerationRule | None = Field(
+        None, description="Rule of the latest request; absent: events are processed at once."
+    )
+    next_generate_time: Timestamp | None = Field(
+        None, description="Due time of the operation, if that has not ended."
+    )
+    operation: str | None = Field(
+        None, description="Name of the operation for the waiting events, while it is kept."
+    )
+    failure_count: int = Field(description="Number of failures in a row.", ge=0)
+    retry_time: Timestamp | None = Field(
+        None, description="Until when the stream rests after failures, unless it is flushed."
+    )
+    last_error: dict[str, Any] | None = Field(
+        None, description="A google.rpc.Status: why the last operation failed, while it is kept."
+    )
+
+    @classmethod
+    def from_row(
+        cls,
+        row: StreamRow,
+        aside_count: int,
+        current: OperationRow | None,
+        failed: OperationRow | None,
+    ) -> Self:
+        """Build the wire form, with the stream's operation and the failed one before it."""
+        is_open = current is not None and not OperationState(current.state).is_final
+        last = failed if is_open else current
+        return cls(
+            scope=row.scope,
+            stream_id=row.stream_id,
+            create_time=row.create_time,
+            last_arrival_time=row.last_arrival_time,
+            oldest_pending_time=row.oldest_pending_time,
+            pending_count=row.pending_count,
+            pending_bytes=row.pending_bytes,
+            aside_count=aside_count,
+            aside_until=row.aside_time,
+            generation_rule=rule_of(row),
+            next_generate_time=current.due_time if current is not None and is_open else None,
+            operation=None if current is None else current.name,
+            failure_count=row.failure_count,
+            retry_time=row.retry_time,
+            last_error=None if last is None else last.error,
+        )
+
+
+class ListStreamsResponse(WireModel):
+    """A page of streams, latest arrival first."""
+
+    streams: list[Stream] = Field(description="The streams of the page.")
+    next_page_token: str | None = Field(
+        None, description="`pageToken` of the next page; absent on the last one."
+    )

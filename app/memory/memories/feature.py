@@ -11,6 +11,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "memories",
     routers=(router,),
+    kinds=("memories.create", "memories.update", "memories.delete"),
     sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
     erasures=ERASURES,
     holds=repository.exists_any,

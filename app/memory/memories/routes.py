@@ -15,7 +15,9 @@ from app.memory.memories.schemas.memories import (
     Memory,
     UpdateMemoryRequest,
 )
+from app.memory.memories.schemas.scopes import ListScopesResponse
 from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.services.scopes import ScopeService
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
@@ -32,6 +34,7 @@ router = Router(
     demands={
         "createMemory": change(Permission.MEMORIES_CREATE, adds=(Counted.MEMORIES,)),
         "listMemories": Demand(Permission.MEMORIES_LIST, LIST),
+        "listScopes": Demand(Permission.MEMORIES_LIST, LIST),
         "getMemory": Demand(Permission.MEMORIES_GET),
         "updateMemory": change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),
         "deleteMemory": change(Permission.MEMORIES_DELETE),
@@ -81,6 +84,31 @@ async def list_memories(
     """List memories of all scopes, newest first unless ordered otherwise."""
     service = MemoryService.of(context.resources)
     return await service.list_page(engine, filter, order_by, page)
+
+
+@router.get(_COLLECTION + ":listScopes", summary="List scopes", operation_id="listScopes")
+async def list_scopes(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    show_deleted: Annotated[
+        bool | None,
+        Query(
+            alias="showDeleted",
+            description="Lists the scopes of deleted memories, too, while these can be recovered;"
+            " needs `revisions.list`.",
+        ),
+    ] = None,
+) -> ListScopesResponse:
+    """List the scopes that memories have, with the number of live memories of each.
+
+    Filter by `scope` and `scope."key"`. The order is stable and means nothing.
+    """
+    if show_deleted:
+        context.require(Permission.REVISIONS_LIST)
+    service = ScopeService(context.resources)
+    return await service.list_page(engine, filter, page, show_deleted=bool(show_deleted))
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)

@@ -10,6 +10,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "retention",
     routers=(router,),
+    kinds=("memories.purge",),
     sweeps=(
         Sweep("memories", batched(jobs.remove_gone)),
         Sweep("revisions", batched(repository.remove_expired_revisions)),

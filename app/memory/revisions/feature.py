@@ -6,4 +6,5 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "revisions",
     routers=(router,),
+    kinds=("memories.rollback",),
 )

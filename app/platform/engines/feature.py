@@ -6,4 +6,5 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "engines",
     routers=(children, router),
+    kinds=("engines.create", "engines.update"),
 )

@@ -90,7 +90,9 @@ async def list_operations(
 ) -> ListOperationsResponse:
     """List the operations of an engine, newest first, even after the engine was deleted.
 
-    Filter by `state`: `PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED` or `CANCELLED`.
+    Filter by `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`, `create_time`,
+    `update_time` and `scope."key"`, all as in `metadata` and `error`. `scope."user_id"="42"` finds
+    the operations that name this value among their scopes.
     """
     listing = await OperationService.of(context.resources).list_page(engine, filter, page)
     if not listing.operations and not page.token:

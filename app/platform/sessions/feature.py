@@ -10,6 +10,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "sessions",
     routers=(router,),
+    kinds=(CREATE, "sessions.delete"),
     sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,

@@ -157,6 +157,12 @@ async def _ingest_events(client: httpx.AsyncClient, _: Runner) -> httpx.Response
     return await client.post("/memories:ingestEvents", json=body)
 
 
+@_asks("flushStream")
+async def _flush_stream(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    ok(await client.post("/memories:ingestEvents", json={"scope": USER}))
+    return await client.post("/streams:flush", json={"scope": USER})
+
+
 @_asks("purgeMemories")
 async def _purge_memories(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     await _memory(client)
@@ -313,6 +319,14 @@ async def test_a_change_leaves_one_event(
     assert found["createTime"] == "2026-01-15T12:00:00Z"
     is_operation = "genericMetadata" in body.get("metadata", {})
     assert found.get("operation") == (body["name"] if is_operation else body.get("operation"))
+    if is_operation:
+        # Every kind is registered, else a filter could not name it.
+        made = body["metadata"]
+        parent = body["name"].partition("/operations/")[0].partition("/memories/")[0]
+        params = {"filter": f'kind="{made["kind"]}" AND caller="{found["caller"]}"'}
+        page = ok(await client.get(f"http://test/v1/{parent}/operations", params=params))
+        assert body["name"] in [one["name"] for one in page["operations"]]
+        assert made["caller"] == found["caller"]
     of_engine = "auditEvents/" + found["name"].rpartition("/")[2]
     of_service = method.endswith("Key")
     assert found["name"].removesuffix(of_engine).rpartition("/reasoningEngines/")[0] == (

@@ -19,6 +19,7 @@ from tests.support.engines import (
     get_engine,
 )
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
+from tests.support.operations import asked
 
 _ENGINE_NAME = re.compile(rf"{LOCATION}/reasoningEngines/[1-9][0-9]{{17}}")
 
@@ -34,6 +35,7 @@ async def test_an_engine_is_created_by_no_body_at_all(client: httpx.AsyncClient)
             "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
             ".CreateReasoningEngineOperationMetadata",
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
+            **asked("engines.create", operation),
         },
         "done": True,
         "response": {

@@ -27,7 +27,7 @@ from app.settings.settings import Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
-from tests.support.operations import create_memory
+from tests.support.operations import asked, create_memory
 
 _CHILDREN: Sequence[type[Base]] = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 _EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
@@ -48,6 +48,13 @@ async def _count(database: Database, table: type[Base]) -> int:
         return (await session.execute(select(func.count()).select_from(table))).scalar_one()
 
 
+def _done(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation of a deletion once it has run."""
+    ran = {"state": "SUCCEEDED", "attemptCount": 1, "startTime": NOW}
+    metadata = {**operation["metadata"], **ran}
+    return {**operation, "metadata": metadata, "done": True, "response": _EMPTY}
+
+
 async def test_an_empty_engine_is_deleted_without_force(
     client: httpx.AsyncClient, runner: Runner, database: Database
 ) -> None:
@@ -59,13 +66,14 @@ async def test_an_empty_engine_is_deleted_without_force(
             "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
             ".DeleteReasoningEngineOperationMetadata",
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
+            **asked("engines.delete", operation, state="PENDING"),
         },
         "done": False,
     }
     await runner.run_pending()
     assert await _count(database, EngineRow) == 0
     done = (await client.get(f"{API}/{operation['name']}")).json()
-    assert done == {**operation, "done": True, "response": _EMPTY}
+    assert done == _done(operation)
 
 
 @in_one_test(
@@ -209,7 +217,7 @@ async def test_a_deletion_is_done_once_per_request_id(
     assert (await _delete(client, params={"requestId": "r"})).json() == first
     await runner.run_pending()
     again = (await _delete(client, params={"requestId": "r"})).json()
-    assert again == {**first, "done": True, "response": _EMPTY}
+    assert again == _done(first)
 
 
 async def test_what_is_no_truth_value_is_refused(client: httpx.AsyncClient) -> None:

@@ -13,6 +13,7 @@ from app.kernel.errors import Reason
 from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine, get_engine, update_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
+from tests.support.operations import asked
 
 _CONFIG = {"ttlConfig": {"defaultTtl": "60s"}, "disableMemoryRevisions": True}
 _OTHER = {"ttlConfig": {"memoryRevisionDefaultTtl": "120s"}}
@@ -42,6 +43,7 @@ async def test_an_update_answers_a_done_operation_under_the_engine(
         "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
         ".UpdateReasoningEngineOperationMetadata",
         "genericMetadata": {"createTime": moment, "updateTime": moment},
+        **asked("engines.update", operation),
     }
     assert operation["done"] is True
     expected = {**engine, "displayName": "after", "updateTime": moment, "etag": "2"}

@@ -5,14 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
-from sqlalchemy import DateTime, Text, column, literal, select, values
+from sqlalchemy import BigInteger, DateTime, Text, column, literal, select, values
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.adapters.db.filter_fields import (
+    BooleanField,
     EnumField,
     MapField,
     MemberField,
+    NumberField,
     ScopeField,
     TextField,
     TimestampField,
@@ -20,6 +22,7 @@ from app.adapters.db.filter_fields import (
 from app.adapters.db.filters import Fields, to_clause
 from app.adapters.db.metadata_filters import metadata_clause
 from app.adapters.db.regex import PatternRefusedError, to_postgres
+from app.adapters.db.scopes_fields import ScopesField
 from app.adapters.db.session import Database
 from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
 from app.kernel.filtering.parser import parse_filter
@@ -38,6 +41,8 @@ ROWS = values(
     column("labels", JSONB(none_as_null=True)),
     column("topics", JSONB(none_as_null=True)),
     column("metadata", JSONB(none_as_null=True)),
+    column("scopes", JSONB(none_as_null=True)),
+    column("count", BigInteger()),
     name="rows",
 ).data(
     [
@@ -54,6 +59,8 @@ ROWS = values(
                 "b": {"boolValue": True},
                 "t": {"timestampValue": "2030-01-02T03:04:05.999Z"},
             },
+            {"user_id": ["1", "2"], "my key": ["x y"]},
+            10,
         ),
         (
             "b",
@@ -68,13 +75,18 @@ ROWS = values(
                 "b": {"boolValue": False},
                 "t": {"timestampValue": "1969-12-31T23:59:59Z"},
             },
+            {"user_id": ["2"]},
+            9,
         ),
-        ("c", None, datetime(2031, 1, 1, tzinfo=UTC), {}, None, None, None),
+        ("c", None, datetime(2031, 1, 1, tzinfo=UTC), {}, None, None, None, None, None),
     ]
 )
 FIELDS: Fields = {
     "fact": TextField(ROWS.c.fact),
     "id": EnumField(ROWS.c.id, ["a", "b", "c"]),
+    "count": NumberField(ROWS.c.count),
+    "is_a": BooleanField(ROWS.c.id == "a", ROWS.c.id != "a"),
+    "concerns": ScopesField(ROWS.c.scopes),
     "create_time": TimestampField(ROWS.c.create_time),
     "scope": ScopeField(ROWS.c.scope),
     "labels": MapField(ROWS.c.labels),
@@ -140,6 +152,21 @@ async def session(database: Database) -> AsyncIterator[AsyncSession]:
         ("id=a OR (id=b AND fact:Tea)", "ab"),
         ("NOT (fact:Tea OR NOT labels.src=mail)", "a"),
         ("id!=a", "bc"),
+        ("count=10", "a"),
+        ("count!=10", "bc"),
+        ("count<10", "b"),
+        ("count>=9", "ab"),
+        ("NOT count>9", "bc"),
+        ("is_a=true", "a"),
+        ("is_a!=true", "bc"),
+        ("NOT is_a=false", "a"),
+        ("concerns.user_id=2", "ab"),
+        ("concerns.user_id:1", "a"),
+        ("concerns.user_id!=1", "bc"),
+        ("concerns.user_id=12", ""),
+        ('concerns."my key"="x y"', "a"),
+        ('concerns."my key":*', "a"),
+        ("NOT concerns.user_id:*", "c"),
     ],
 )
 async def test_filters_match_rows(session: AsyncSession, text: str, matched: str) -> None:

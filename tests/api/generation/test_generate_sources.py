@@ -9,7 +9,7 @@ from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, configure, listed, ok
 from tests.support.cases import in_one_test
 from tests.support.generation import actions, changes, events, given, run, said, start
-from tests.support.operations import USER, path_of
+from tests.support.operations import USER, asked, path_of
 
 NO_CALLS = {
     "modelCallCount": 0,
@@ -38,6 +38,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "metadata": {
             "@type": f"{kind}OperationMetadata",
             "genericMetadata": times,
+            **asked("generation.generate", started, state="PENDING"),
             # Who is to write, and that nothing is spent: that is told whatever becomes of it.
             "author": "builtin-rules/2",
             "modelCallCount": 0,
@@ -56,6 +57,9 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "name": started["name"],
         "metadata": {
             **started["metadata"],
+            "state": "SUCCEEDED",
+            "attemptCount": 1,
+            "startTime": "2026-01-15T12:00:00Z",
             "author": "builtin-rules/2",
             "candidateCount": 1,
             **NO_CALLS,

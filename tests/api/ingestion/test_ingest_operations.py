@@ -1,22 +1,22 @@
 """The operation of a stream: one until it has ended, and nothing is lost however it ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
 import httpx
 import pytest
-from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.ports import Usage, Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedTextModel
+from app.adapters.llm.ports import Usage
+from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
 from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.services.streams import StreamService
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -29,6 +29,7 @@ from tests.support.ingestion import (
     IDLE,
     OSLO,
     TEA,
+    MeddlingEmbedder,
     ended,
     event,
     ingest,
@@ -44,22 +45,6 @@ from tests.support.usage import record
 BROKEN = InvalidArgument("The model is not there.", Reason.FIELD_INVALID)
 CLASH = Aborted("Another won.", Reason.CONCURRENT_CHANGE)
 AWAY = Unavailable("The model is away.", Reason.MODEL_UNAVAILABLE)
-
-
-class MeddlingEmbedder(ScriptedEmbedder):
-    """Lets something else happen during its next call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.meddle: Callable[[], Awaitable[object]] | None = None
-
-    @override
-    async def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]
-        found = await super().embed(texts)
-        act, self.meddle = self.meddle, None
-        if act is not None:
-            await act()
-        return found
 
 
 @pytest.fixture
@@ -380,7 +365,7 @@ async def test_a_spent_budget_postpones_and_does_not_refuse(
 async def test_what_waits_is_a_metric(
     client: httpx.AsyncClient, clock: FixedClock, resources: Resources
 ) -> None:
-    service = IngestionService.of(resources)
+    service = StreamService(resources)
     assert (await service.pending()).count == 0
     await ingest(client, TEA, **rule(event_count=9))
     clock.advance(timedelta(seconds=90))

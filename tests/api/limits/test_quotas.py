@@ -47,6 +47,14 @@ async def _open(client: httpx.AsyncClient) -> httpx.Response:
     return await client.post("/sessions", json={"userId": "42"})
 
 
+async def test_a_stream_is_not_flushed_into_a_full_engine(client: httpx.AsyncClient) -> None:
+    await ingest(client, "I like tea.", **IDLE)
+    for _ in range(3):
+        ok(await _create(client))
+    flush = await client.post("/streams:flush", json={"scope": USER})
+    assert _refused(flush) == ("memories", 3)
+
+
 async def _quotas(client: httpx.AsyncClient) -> dict[str, Json]:
     found: dict[str, Json] = ok(await client.get(f"{FIRST}:usage"))["quotas"]
     return found

@@ -21,7 +21,7 @@ from tests.support.bank import (
     refusal,
     retrieved,
 )
-from tests.support.operations import USER, create_memory, path_of
+from tests.support.operations import USER, asked, create_memory, path_of
 
 # As recorded from the official client: camelCase on top, snake_case below (section 2.1).
 RECORDED = {
@@ -74,6 +74,7 @@ async def test_create_stores_every_field_in_either_spelling(
                 "createTime": "2026-01-15T12:00:00Z",
                 "updateTime": "2026-01-15T12:00:00Z",
             },
+            **asked("memories.create", operation),
         },
         "done": True,
         "response": {

@@ -30,7 +30,7 @@ from tests.support.bank import (
     roll_back,
 )
 from tests.support.engines import API
-from tests.support.operations import create_memory, path_of
+from tests.support.operations import asked, create_memory, path_of
 
 DERIVED = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 
@@ -54,6 +54,7 @@ async def test_delete_answers_an_operation_with_empty(client: httpx.AsyncClient)
             "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
             ".DeleteMemoryOperationMetadata",
             "genericMetadata": times,
+            **asked("memories.delete", operation),
         },
         "done": True,
         "response": {"@type": "type.googleapis.com/google.protobuf.Empty"},

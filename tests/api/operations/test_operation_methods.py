@@ -16,7 +16,7 @@ from app.settings.settings import Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
-from tests.support.operations import USER, create_memory, path_of
+from tests.support.operations import USER, asked, create_memory, path_of
 
 _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
 _LEASE = timedelta(minutes=1)
@@ -53,6 +53,7 @@ async def test_an_operation_is_the_same_before_and_after_its_work(
             "outputTokenCount": 0,
             "modelMilliseconds": 0,
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
+            **asked("generation.generate", queued, state="PENDING"),
         },
         "done": False,
     }
@@ -65,6 +66,9 @@ async def test_an_operation_is_the_same_before_and_after_its_work(
     times = {"createTime": NOW, "updateTime": "2026-01-15T12:01:30Z"}
     assert done["metadata"]["@type"] == queued["metadata"]["@type"]
     assert done["metadata"]["genericMetadata"] == times
+    ran = asked("generation.generate", queued, attemptCount=1)
+    assert {key: done["metadata"][key] for key in ran} == ran
+    assert done["metadata"]["startTime"] == times["updateTime"]
     assert done["done"] is True
     assert done["response"]["@type"] == _TYPES + "GenerateMemoriesResponse"
     assert generated["action"] == "CREATED"

@@ -32,7 +32,7 @@ from tests.support.bank import (
     roll_back,
 )
 from tests.support.locks import until_waiting
-from tests.support.operations import create_memory, path_of
+from tests.support.operations import asked, create_memory, path_of
 
 DERIVED = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 CHEAP = {"price": {"doubleValue": 1.0}, "src": {"stringValue": "mail"}}
@@ -84,6 +84,7 @@ async def test_without_force_it_counts_and_removes_nothing(
                 "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
                 ".PurgeMemoriesOperationMetadata",
                 "genericMetadata": operation["metadata"]["genericMetadata"],
+                **asked("memories.purge", operation),
             },
             "done": True,
             "response": {

@@ -24,7 +24,7 @@ from tests.support.bank import (
     roll_back,
 )
 from tests.support.ingestion import OSLO, TEA, ended, ingest
-from tests.support.operations import USER, path_of
+from tests.support.operations import USER, asked, path_of
 from tests.support.undo import skipped, undo, undone
 
 FULL: dict[str, Any] = {
@@ -59,6 +59,8 @@ async def test_the_operation_tells_what_it_undid(client: httpx.AsyncClient, runn
         "metadata": {
             "@type": _TYPES + "UndoOperationOperationMetadata",
             "genericMetadata": done["metadata"]["genericMetadata"],
+            **asked("undo.undo", done, attemptCount=1),
+            "startTime": "2026-01-15T12:00:00Z",
             "undoneOperation": created["name"],
             "undoneCount": 1,
             "skippedCount": 0,

@@ -35,9 +35,9 @@ def test_a_page_takes_what_fits_but_at_least_one_row(sizes: list[int], expected:
 
 def test_a_token_gives_its_key_back() -> None:
     moment = datetime(2030, 1, 2, 3, 4, 5, 6, timezone(timedelta(hours=2)))
-    token = encode_token(QUERY, [moment, "likes-tea", 7])
-    key = typed_key(decode_token(token, QUERY), datetime, str, int)
-    assert key == (moment, "likes-tea", 7)
+    token = encode_token(QUERY, [moment, "likes-tea", 7, b"\x00\xff"])
+    key = typed_key(decode_token(token, QUERY), datetime, str, int, bytes)
+    assert key == (moment, "likes-tea", 7, b"\x00\xff")
     assert key[0].tzinfo is UTC
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -76,8 +76,9 @@ def test_a_part_that_no_column_holds_is_refused(part: object) -> None:
 
 @pytest.mark.parametrize("part", [1, "a", 1.5, "2030-01-02T03:04:05", "0001-01-01T00:00:00+14:00"])
 def test_a_part_of_another_type_is_refused(part: object) -> None:
-    with pytest.raises(InvalidArgument):
-        typed_key([part], datetime)
+    for kind in (datetime, bytes):
+        with pytest.raises(InvalidArgument):
+            typed_key([part], kind)
 
 
 def test_a_key_of_another_length_is_refused() -> None:

@@ -5,16 +5,19 @@ from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, Text, crea
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters.db.filter_fields import (
+    BooleanField,
     EnumField,
     IntegerField,
     MapField,
     MemberField,
+    NumberField,
     ScopeField,
     TextField,
     TimestampField,
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
 from app.adapters.db.metadata_filters import MetadataField
+from app.adapters.db.scopes_fields import ScopesField
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.filtering.parser import parse_filter
 
@@ -25,7 +28,7 @@ ROWS = Table(
     *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows")),
     Column("create_time", DateTime(timezone=True)),
     Column("number", BigInteger()),
-    *(Column(name, JSONB()) for name in ("scope", "labels", "topics", "metadata")),
+    *(Column(name, JSONB()) for name in ("scope", "labels", "topics", "metadata", "scopes")),
 )
 FIELDS: Fields = {
     "fact": TextField(ROWS.c.fact),
@@ -36,6 +39,10 @@ FIELDS: Fields = {
     "topics.managed_memory_topic": MemberField(ROWS.c.topics, "managedMemoryTopic", ["A", "B"]),
     "number": IntegerField(ROWS.c.number),
     "metadata": MetadataField(ROWS.c.metadata),
+    "count": NumberField(ROWS.c.number),
+    "is_on": BooleanField(ROWS.c.state == "ON", ROWS.c.state != "ON"),
+    "code": EnumField(ROWS.c.state, {"YES": "y'1"}),
+    "user": ScopesField(ROWS.c.scopes),
 }
 
 
@@ -64,6 +71,8 @@ def test_no_filter_matches_everything() -> None:
         'labels:"hostile"',
         'fact=~"hostile"',
         r'scope="{\"hostile\": \"hostile\"}"',
+        'user."hostile"="hostile"',
+        'user."hostile":*',
     ],
 )
 def test_what_a_caller_wrote_is_bound_not_spelt(text: str) -> None:
@@ -92,9 +101,25 @@ def test_indexed_conditions_are_used() -> None:
     assert "rows.scope = " in hashed
 
 
+def test_a_known_name_is_spelt_so_that_partial_indexes_serve_it() -> None:
+    compiled = clause("state=ON OR code!=YES").condition.compile(
+        dialect=DIALECT, compile_kwargs={"render_postcompile": True}
+    )
+    spelt = "rows.state = 'ON' OR rows.state IS DISTINCT FROM 'y''1'"
+    assert (str(compiled), compiled.params) == (spelt, {})
+
+
+def test_a_truth_value_is_one_of_two_conditions() -> None:
+    assert sql("is_on=true") == sql("is_on!=false") == sql('is_on="true"')
+    assert sql("is_on=false") == sql("is_on!=true") != sql("is_on=true")
+
+
 def test_numbers_are_compared_as_numbers() -> None:
     assert sql("number=7") == sql("number:7") == "rows.number = %(param_1)s::BIGINT"
     assert sql("number!=7") == "rows.number IS DISTINCT FROM %(param_1)s::BIGINT"
+    assert sql("count>=7") == "rows.number >= %(param_1)s::BIGINT"
+    assert sql("count=7") == sql("number=7")
+    assert sql("count!=7") == sql("number!=7")
 
 
 @pytest.mark.parametrize(
@@ -117,6 +142,15 @@ def test_numbers_are_compared_as_numbers() -> None:
         ("number=9223372036854775808", 8, "the value must be a whole number of 0 to"),
         ("number=1.5", 8, "the value must be a whole number of 0 to"),
         ("number>1", 1, "number takes the operators"),
+        ("count>x", 7, "the value must be a whole number of 0 to 9223372036854775807."),
+        ("count<-1", 7, "the value must be a whole number of 0 to"),
+        ("count:1", 1, "count takes the operators != < <= = > >="),
+        ("count:*", 1, "count takes the operators"),
+        ("is_on=1", 7, "the value must be one of true, false."),
+        ("is_on:true", 1, "is_on takes the operators != ="),
+        ("code=ON", 6, "the value must be one of YES."),
+        ("user=x", 1, 'must name a key: user."key".'),
+        ("user.k=~x", 1, 'user."key" takes the operators != : ='),
         ("topics.managed_memory_topic=x", 29, "the value must be one of A, B."),
         ("create_time=x", 13, "the value must be an ISO 8601 moment"),
         ('create_time="2030-02-30"', 13, "the value must be an ISO 8601 moment"),

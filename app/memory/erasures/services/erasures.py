@@ -1,7 +1,7 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.batches import paced
@@ -185,6 +185,7 @@ class ErasureService:
             bound = await traces.keys(session, engine)
         counts, pseudonymised = await self._all_counts(traces, traces.callers(bound))
         new = self._operation(engine, subject).noting(validateOnly=True)
+        new = replace(new, caller=self.resources.db.caller)
         values: dict[str, Any] = {
             "engine": str(engine),
             "start_time": now,

@@ -30,13 +30,16 @@ from app.memory.generation.services.generation import (
     untouched,
 )
 from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
-from app.memory.ingestion.schemas import IngestEventsRequest, merged_options
+from app.memory.ingestion.schemas import (
+    FlushStreamRequest,
+    IngestEventsRequest,
+    merged_options,
+)
 from app.memory.ingestion.store import erasure, repository
-from app.memory.ingestion.store.repository import StreamKey
+from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.services.memories import MemoryService
-from app.platform.engines.logic.config import GenerationRule
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
@@ -54,18 +57,8 @@ log = structlog.get_logger()
 
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
 """Response of an operation that had nothing to process."""
-
-
-@dataclass(frozen=True)
-class Pending:
-    """Waiting events of all streams: their count, and the age of the oldest (seconds).
-
-    `failed_streams` is the number of streams whose last operation failed.
-    """
-
-    count: int
-    oldest_age_seconds: float
-    failed_streams: int
+FAILED_OPERATION = "failedOperation"
+"""The key, in the metadata of a stream's operation, of the failed one whose work it takes up."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +74,32 @@ class IngestionService:
         """Build the service from the process's resources."""
         return cls(MemoryService.of(resources), resources.models, PrivacyService.of(resources))
 
+    async def flush(
+        self, name: EngineName, request: FlushStreamRequest, once: IdempotencyKey | None
+    ) -> OperationRow:
+        """Make all waiting events of a stream due; return its operation, as `ingest` does.
+
+        Raises:
+            NotFound: there is no such stream.
+        """
+        return await self.ingest(name, request.as_ingestion(), once, begins=False)
+
     async def ingest(
-        self, name: EngineName, request: IngestEventsRequest, once: IdempotencyKey | None
+        self,
+        name: EngineName,
+        request: IngestEventsRequest,
+        once: IdempotencyKey | None,
+        *,
+        begins: bool = True,
     ) -> OperationRow:
         """Add events to a stream; return the operation that will process them.
 
         All requests on a stream get the same operation until it has ended. If no event waits
-        afterwards, the response is a new operation that is done.
+        afterwards, the response is a new operation that is done. Without `begins` the stream must
+        be there, and keeps its rule.
 
         Raises:
+            NotFound: there is no stream, and the request may not begin one.
             InvalidArgument: the life of the revisions lies in the past, scope or metadata are too
                 large, or the request holds what the engine refuses.
             ResourceExhausted: with these events, the stream would exceed its quota of waiting ones.
@@ -103,7 +113,11 @@ class IngestionService:
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
-            stream = await repository.lock_or_begin(session, key, request.scope, now)
+            if begins:
+                stream = await repository.lock_or_begin(session, key, request.scope, now)
+            else:
+                stream = await repository.lock(session, name, key)
+                request = request.with_rule(rule_of(stream))
             # After the stream is locked, so that a concurrent repetition waits for the first one.
             if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
@@ -226,7 +240,7 @@ class IngestionService:
         if current is None:
             stream = await self._pause_failed(session, stream, last)
             due = new.now if is_forced else await self.due_time(session, stream, new.now)
-            return await self.open(session, stream, new, due)
+            return await self.open(session, stream, new, due, last)
         due = new.now
         if not is_forced:
             is_settled = _is_settled(current, new.now)
@@ -251,9 +265,16 @@ class IngestionService:
         return await repository.change(session, stream, values)
 
     async def open(
-        self, session: Session, stream: StreamRow, new: NewOperation, due: datetime
+        self,
+        session: Session,
+        stream: StreamRow,
+        new: NewOperation,
+        due: datetime,
+        ended: OperationRow | None = None,
     ) -> OperationRow:
-        """Open the operation of a locked stream with waiting events."""
+        """Open the operation of a locked stream with waiting events, after one that has ended."""
+        if ended is not None and ended.state == OperationState.FAILED:
+            new = new.noting(**{FAILED_OPERATION: ended.name})
         row = await operations.insert(session, replace(new, due=due))
         await repository.change(session, stream, {"operation_id": row.operation_id})
         return row
@@ -272,7 +293,6 @@ class IngestionService:
 
     def ripe_time(self, stream: StreamRow, count: int, oldest: datetime, now: datetime) -> datetime:
         """Return when `count` events of a stream, the first from `oldest`, must become memories."""
-        rule = None if stream.rule is None else GenerationRule.model_validate(stream.rule)
         buffer = Buffer(
             begin=stream.create_time,
             oldest=oldest,
@@ -280,7 +300,7 @@ class IngestionService:
             count=count,
             is_flushed=stream.flush_seq > 0,
         )
-        return ripe_time(rule, buffer, now, self._longest)
+        return ripe_time(rule_of(stream), buffer, now, self._longest)
 
     @property
     def _longest(self) -> timedelta:
@@ -329,7 +349,7 @@ class IngestionService:
             # A client that has cancelled an operation may have deleted it, too.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
-        await self.open(session, stream, new, due)
+        await self.open(session, stream, new, due, ended)
 
     def scopes_of(self, filter_text: str | None) -> Clause | None:
         """Return the condition for a filter's streams; None if it names more than scopes."""
@@ -349,25 +369,6 @@ class IngestionService:
         # These operations find nothing any more, and end.
         await leases.run_now(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
-
-    async def forget_old_ids(self, session: Session, limit: int) -> int:
-        """Remove the rest of events that arrived too long ago; return the count; for a sweep."""
-        return await erasure.remove_old_events(session, self._known_for, limit)
-
-    async def forget_old_streams(self, session: Session, limit: int) -> int:
-        """Remove streams that are silent for as long; return the count; for a sweep."""
-        return await erasure.remove_old_streams(session, self._known_for, limit)
-
-    @property
-    def _known_for(self) -> timedelta:
-        return timedelta(seconds=self.memories.settings.tuning.ingestion_event_id_seconds)
-
-    async def pending(self) -> Pending:
-        """Return the waiting events of all engines' streams, for the metrics."""
-        async with self.memories.db.snapshot() as session:
-            oldest, count, failed = await repository.oldest_pending(session)
-        now = self.memories.clock.now()
-        return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()), failed)
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:

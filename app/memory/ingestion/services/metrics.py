@@ -3,7 +3,7 @@
 from prometheus_client import Gauge
 
 from app.adapters.resources import Resources
-from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.services.streams import StreamService
 
 _PENDING = Gauge(
     "memory_bank_ingestion_pending_events", "Ingested events that are not in memories yet."
@@ -20,7 +20,7 @@ _FAILED = Gauge(
 
 async def refresh(resources: Resources) -> None:
     """Read the waiting events of the streams of all engines."""
-    pending = await IngestionService.of(resources).pending()
+    pending = await StreamService(resources).pending()
     _PENDING.set(pending.count)
     _OLDEST.set(pending.oldest_age_seconds)
     _FAILED.set(pending.failed_streams)

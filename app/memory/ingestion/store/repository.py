@@ -26,9 +26,12 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
+from app.kernel.errors import NotFound, Reason
+from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow
 from app.memory.ingestion.logic.plan import ListedEvent
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.platform.engines.logic.config import GenerationRule
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
@@ -75,6 +78,11 @@ class StreamKey:
         )
 
 
+def rule_of(row: StreamRow) -> GenerationRule | None:
+    """Return the rule of a stream; None: its events are ripe at once."""
+    return None if row.rule is None else GenerationRule.model_validate(row.rule)
+
+
 async def lock_or_begin(
     session: Session, key: StreamKey, scope: Mapping[str, str], now: datetime
 ) -> StreamRow:
@@ -107,6 +115,19 @@ async def find(session: Session, key: StreamKey, *, for_update: bool = False) ->
     if for_update:
         statement = statement.with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def lock(session: Session, engine: EngineName, key: StreamKey) -> StreamRow:
+    """Lock a stream.
+
+    Raises:
+        NotFound: it does not exist, or the session's caller does not reach its scope.
+    """
+    row = await find(session, key, for_update=True)
+    if row is None:
+        message = f"{engine} has no such stream of this scope."
+        raise NotFound(message, Reason.RESOURCE_NOT_FOUND)
+    return row
 
 
 async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) -> StreamRow:

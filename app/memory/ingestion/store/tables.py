@@ -24,6 +24,7 @@ class StreamRow(Base):
             postgresql_where=text("oldest_pending_time is not null"),
         ),
         Index("ix_streams_last_arrival_time", "last_arrival_time"),
+        Index("ix_streams_list", "engine_id", "last_arrival_time", "scope_hash", "stream_id"),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

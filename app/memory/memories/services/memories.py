@@ -167,6 +167,7 @@ class MemoryService:
         """Create a memory with one statement; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
+        new = replace(new, caller=self.db.caller)
         writing = self.writing(engine, new, new_memory.request)
         creation = new_memory.creation(config_of(engine))
         row = await ledger.create_by_one_statement(self.db, engine, writing, creation, new)

@@ -110,8 +110,7 @@ async def create_by_one_statement(
         "memory": values,
         "vector": vectors.values_of(row, writing.model_id, vector),
         "revision": _revision(writing, row, Action.CREATED, new.extracted),
-        "operation": operation.columns(OperationState.SUCCEEDED, response)
-        | {"caller": event["caller"]},
+        "operation": operation.columns(OperationState.SUCCEEDED, response),
         "event": event,
     }
     return row if await fast_sql.insert(db, engine, rows) else None

@@ -1,7 +1,7 @@
 """Use cases of operations: read, list, wait, cancel, delete."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,6 +19,7 @@ from app.kernel.paging import PageRequest
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.store import idempotency, repository
+from app.platform.operations.store.filtering import filter_fields
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
@@ -36,6 +37,8 @@ class OperationService:
     db: Database
     clock: Clock
     readers: Mapping[str, ResponseReader]
+    kinds: Collection[str]
+    """All kinds of operations, which filters may name."""
     settings: Settings
     stopping: asyncio.Event
     """Set when the process is stopping; it ends all waits."""
@@ -47,6 +50,7 @@ class OperationService:
             resources.db,
             resources.clock,
             resources.registry.response_readers,
+            resources.registry.kinds,
             resources.settings,
             resources.stopping,
         )
@@ -73,7 +77,7 @@ class OperationService:
         self, engine: EngineName, filter_text: str | None, page: PageRequest
     ) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without texts in responses."""
-        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        clause = read_filter(filter_text, filter_fields(self.kinds), self.settings)
         query = {"list": "operations", "engine": engine.engine, "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
         now = self.clock.now()

@@ -107,6 +107,7 @@ def _claim_statement() -> ReturningUpdate[OperationRow, str]:
             lease_until=func.clock_timestamp() + bindparam("lease", type_=Interval()),
             attempts=OperationRow.attempts + 1,
             update_time=at,
+            start_time=func.coalesce(OperationRow.start_time, at),
         )
         .returning(OperationRow, oldest.c.state)
     )
@@ -161,6 +162,7 @@ async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta)
             lease_until=_lease_end(lease),
             attempts=OperationRow.attempts + 1,
             update_time=now,
+            start_time=func.coalesce(OperationRow.start_time, now),
         )
         .returning(OperationRow)
     )

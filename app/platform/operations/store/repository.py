@@ -14,8 +14,6 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
-from app.adapters.db.filter_fields import EnumField
-from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session, caller_of
@@ -46,8 +44,6 @@ DONE = Insertion(
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
 KEY = (OperationRow.operation_id,)
 """The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
-FILTER_FIELDS: Fields = {"state": EnumField(OperationRow.state, tuple(OperationState))}
-"""Fields that a filter of operations accepts."""
 
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
@@ -118,6 +114,7 @@ class NewOperation:
             "update_time": self.now,
             "due_time": self.due or self.now,
             "remove_time": self.now + self.keep if state.is_final else None,
+            "attempts": 0,
             "scopes": self.scopes,
             "caller": self.caller,
         }

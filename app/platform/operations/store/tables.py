@@ -56,10 +56,24 @@ class OperationRow(Base):
             "update_time",
             postgresql_where=text("state = 'FAILED' and request is not null"),
         ),
+        # Of all engines, counted by their time.
         Index(
-            "ix_operations_failed",
+            "ix_operations_failed_time",
             "update_time",
             postgresql_where=text("state = 'FAILED'"),
+        ),
+        # In the order of an engine's list.
+        Index(
+            "ix_operations_failed",
+            "engine_id",
+            "operation_id",
+            postgresql_where=text("state = 'FAILED'"),
+        ),
+        Index(
+            "ix_operations_open",
+            "engine_id",
+            "operation_id",
+            postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),
         Index(
             "ix_operations_unmet_requests",
@@ -84,6 +98,8 @@ class OperationRow(Base):
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
     due_time: Mapped[datetime]
+    # The first claim by a worker.
+    start_time: Mapped[datetime | None]
     remove_time: Mapped[datetime | None]
     attempts: Mapped[int] = mapped_column(Integer, server_default=text("0"))
     cancel_requested: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))

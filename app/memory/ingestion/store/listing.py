@@ -1,0 +1,75 @@
+"""Statements that list the streams of an engine.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, select, tuple_
+
+from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Session
+from app.memory.ingestion.store import erasure
+from app.memory.ingestion.store.repository import StreamKey
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.platform.operations.store.repository import is_kept
+from app.platform.operations.store.tables import OperationRow
+
+KEY = (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id)
+"""The order of the list."""
+FILTER_FIELDS: Fields = {
+    **erasure.FILTER_FIELDS,
+    "stream_id": TextField(StreamRow.stream_id),
+    "pending_count": NumberField(StreamRow.pending_count),
+    "failure_count": NumberField(StreamRow.failure_count),
+    "last_arrival_time": TimestampField(StreamRow.last_arrival_time),
+    "oldest_pending_time": TimestampField(StreamRow.oldest_pending_time),
+}
+"""Fields that a filter of the list accepts."""
+
+
+async def list_page(
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
+) -> Sequence[StreamRow]:
+    """Return a page of an engine's streams."""
+    statement = select(StreamRow).where(StreamRow.engine_id == engine_id, clause)
+    return (await session.execute(page.applied(statement))).scalars().all()
+
+
+async def count_aside(
+    session: Session, engine_id: int, keys: Collection[StreamKey]
+) -> dict[StreamKey, int]:
+    """Return the number of events that are set aside, of those of the streams that have any."""
+    if not keys:
+        return {}
+    stream = (StreamEventRow.scope_hash, StreamEventRow.stream_id)
+    statement = (
+        select(*stream, func.count())
+        .where(
+            StreamEventRow.engine_id == engine_id,
+            tuple_(*stream).in_([(key.scope_hash, key.stream_id) for key in keys]),
+            StreamEventRow.process_time.is_(None),
+            StreamEventRow.retry_time.is_not(None),
+        )
+        .group_by(*stream)
+    )
+    found = await session.execute(statement)
+    return {StreamKey(engine_id, digest, stream_id): count for digest, stream_id, count in found}
+
+
+async def find_operations(
+    session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
+) -> dict[str, OperationRow]:
+    """Return those of an engine's operations that are kept, by id."""
+    if not operation_ids:
+        return {}
+    statement = select(OperationRow).where(
+        OperationRow.engine_id == engine_id,
+        OperationRow.operation_id.in_(operation_ids),
+        is_kept(now),
+    )
+    rows = (await session.execute(statement)).scalars()
+    return {row.operation_id: row for row in rows}

@@ -1,0 +1,31 @@
+"""The wire form of the scopes that an engine's memories have."""
+
+from pydantic import Field
+
+from app.kernel.wire.base import WireModel
+from app.memory.memories.store.scopes import MAX_COUNT
+
+
+class ScopeInUse(WireModel):
+    """A scope, and how many memories it has."""
+
+    scope: dict[str, str] = Field(
+        description="Keys and values of the scope.", examples=[{"user_id": "42"}]
+    )
+    memory_count: int = Field(
+        description=f"Number of its live memories; {MAX_COUNT} where there are more.",
+        ge=0,
+        le=MAX_COUNT,
+    )
+    is_capped: bool | None = Field(
+        None, description="True where there are more memories than `memoryCount`; else absent."
+    )
+
+
+class ListScopesResponse(WireModel):
+    """A page of scopes, in an order that is stable and means nothing."""
+
+    scopes: list[ScopeInUse] = Field(description="The scopes of the page.")
+    next_page_token: str | None = Field(
+        None, description="`pageToken` of the next page; absent on the last one."
+    )

@@ -1,0 +1,52 @@
+"""The use case of scopes: list those that an engine's memories have."""
+
+from dataclasses import dataclass
+
+from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.kernel.paging import PageRequest
+from app.memory.memories.schemas.scopes import ListScopesResponse, ScopeInUse
+from app.memory.memories.store import repository, scopes
+from app.memory.memories.store.scopes import MAX_COUNT, Wanted
+from app.platform.engines.store import repository as engines
+
+
+@dataclass(frozen=True)
+class ScopeService:
+    """The scopes in use."""
+
+    resources: Resources
+
+    async def list_page(
+        self, name: EngineName, filter_text: str | None, page: PageRequest, *, show_deleted: bool
+    ) -> ListScopesResponse:
+        """Return a page of the scopes of live memories, or also of those that can be recovered.
+
+        Raises:
+            InvalidArgument: the filter or the token is unreadable, or too many scopes must be
+                looked at.
+        """
+        resources, now = self.resources, self.resources.clock.now()
+        clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings)
+        query = {"list": "scopes", "engine": name.engine, "filter": filter_text}
+        asked = Slice.of(page, {**query, "deleted": show_deleted}, scopes.KEY)
+        visible = repository.is_known(now) if show_deleted else repository.is_live(now)
+        wanted = Wanted(name.engine, visible, clause.condition)
+        # Any filter may pass over all scopes of the engine.
+        seconds = resources.settings.filter_timeout_seconds if filter_text else None
+        async with resources.db.snapshot(statement_seconds=seconds) as session:
+            await engines.get(session, name)
+            rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
+        return ListScopesResponse(
+            scopes=[_in_use(scope, count) for _, scope, count in rows], next_page_token=token
+        )
+
+
+def _in_use(scope: dict[str, str], count: int) -> ScopeInUse:
+    return ScopeInUse(
+        scope=scope,
+        memory_count=min(count, MAX_COUNT),
+        is_capped=True if count > MAX_COUNT else None,
+    )

@@ -1,0 +1,36 @@
+"""Fields that a filter of operations accepts."""
+
+from collections.abc import Collection
+
+from sqlalchemy import and_, or_
+
+from app.adapters.db.filter_fields import BooleanField, EnumField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.scopes_fields import ScopesField
+from app.kernel.errors import Reason, ServiceError
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.queue import PENDING, RUNNING
+from app.platform.operations.store.tables import OperationRow
+
+_CODES = {error.status: str(error.code) for error in ServiceError.__subclasses__()}
+"""The canonical codes of errors, with the numbers that are stored."""
+_ERROR = OperationRow.error
+_FIELDS: Fields = {
+    "done": BooleanField(
+        and_(OperationRow.state != PENDING, OperationRow.state != RUNNING),
+        # As in the index.
+        or_(OperationRow.state == PENDING, OperationRow.state == RUNNING),
+    ),
+    "state": EnumField(OperationRow.state, tuple(OperationState)),
+    "error.code": EnumField(_ERROR["code"].astext, dict(sorted(_CODES.items()))),
+    "error.reason": EnumField(_ERROR["details"][0]["reason"].astext, tuple(Reason)),
+    "caller": TextField(OperationRow.caller),
+    "create_time": TimestampField(OperationRow.create_time),
+    "update_time": TimestampField(OperationRow.update_time),
+    "scope": ScopesField(OperationRow.scopes),
+}
+
+
+def filter_fields(kinds: Collection[str]) -> Fields:
+    """Return the fields; the kinds of operations are those that the features register."""
+    return {**_FIELDS, "kind": EnumField(OperationRow.kind, kinds)}
