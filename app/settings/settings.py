@@ -207,7 +207,10 @@ class Settings(
     )
     max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
     filter_timeout_seconds: float = Field(
-        2, gt=0, description="Longest run of a statement that holds a user's regular expression."
+        2,
+        gt=0,
+        description="Longest run of a statement whose filter holds a user's regular expression, or"
+        " may have no index.",
     )
 
     # Times of the ledger

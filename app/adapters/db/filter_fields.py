@@ -6,6 +6,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
 | enum | `=` `:` `!=` with a known name |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
+| resource | `=` `!=` with an id, or a full name in the engine of the list; `:*` there is one |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
@@ -40,7 +41,7 @@ from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.filtering.syntax import Comparison, Operator, invalid_filter
-from app.kernel.names import MAX_INT64
+from app.kernel.names import MAX_INT64, EngineName
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.scalars import parse_timestamp
 
@@ -163,6 +164,50 @@ class IntegerField(Field):
         return self._column == number
 
 
+class ResourceField(Field):
+    """A column with ids of resources of an engine, which a filter may also name in full.
+
+    `name` is the form of a name's part after the engine, with the id as its group.
+    """
+
+    operators = _EQUALITY
+
+    def __init__(self, column: Column, engine: EngineName, name: str) -> None:
+        self._column = column
+        self._engine = engine
+        self._name = re.compile(f"(.+?)/{name}")
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        identity = literal(self._id(comparison), Text())
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(identity)
+        return self._column == identity
+
+    def _id(self, comparison: Comparison) -> str:
+        if "/" not in comparison.value:
+            return comparison.value
+        match = self._name.fullmatch(comparison.value)
+        if match is None or not self._engine.is_named(match[1]):
+            raise invalid_value(comparison, "must be an id, or a full name in this engine.")
+        return match[2]
+
+
+class OptionalResourceField(ResourceField):
+    """The same of a column that may be null."""
+
+    operators = ResourceField.operators | {Operator.HAS}
+    takes_presence = True
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.operator is not Operator.HAS:
+            return super().condition(comparison)
+        if not comparison.asks_for_presence:
+            raise invalid_value(comparison, "after a colon must be a bare *.")
+        return self._column.is_not(None)
+
+
 class MemberField(Field):
     """A jsonb list of objects, one of which must hold the value under a key.
 
@@ -220,7 +265,10 @@ class ScopeField(MapField):
     def __init__(
         self, column: Column, indexed: Callable[[dict[str, str]], Condition] | None = None
     ) -> None:
-        super().__init__(column)
+        # Served by the index of conditions; the texts of a scope are the same either way.
+        super().__init__(
+            column, lambda key, value: column.bool_op("@>")(literal({key: value}, JSONB()))
+        )
         self._indexed_scope = indexed
 
     @override

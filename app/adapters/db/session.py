@@ -174,6 +174,11 @@ class Database:
         return not self._view.conditions
 
     @property
+    def caller(self) -> str | None:
+        """The id of the caller's key; None: the service itself."""
+        return self._view.caller
+
+    @property
     def audit(self) -> Audit | None:
         """The function that returns the audit row for a hot write of the caller.
 
@@ -254,8 +259,9 @@ def noted(session: Session) -> Mapping[str, str]:
 async def limited(session: Session, seconds: float | None) -> AsyncIterator[None]:
     """Limit the time of each statement in the block, if a limit is given.
 
-    For filters with a regular expression, whose cost depends on the caller's text. Such a statement
-    must not wait for locks: a lock held by others is not the caller's error.
+    For filters whose cost depends on the caller's text: those with a regular expression, and those
+    that no index serves. Such a statement must not wait for locks: a lock held by others is not the
+    caller's error.
 
     Raises:
         InvalidArgument: a statement took longer.
@@ -270,7 +276,9 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
     except DBAPIError as error:
         if state_of(error.orig) != _TOO_SLOW:
             raise
-        message = "the filter takes too long; use a simpler one."
+        message = (
+            "the filter takes too long; use a simpler one, or add a comparison of create_time."
+        )
         raise InvalidArgument.of_field("filter", message) from error
     await _set_timeout(session, str(before))
 

@@ -30,6 +30,7 @@ async def generate(job: Job, resources: Resources) -> None:
     task = GenerationTask(
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,
+        caller=job.claim.caller,
         request=request,
         session_time=request.session_time,
         step=job.step,

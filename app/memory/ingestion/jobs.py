@@ -106,6 +106,7 @@ class _Ingestion:
         task = GenerationTask(
             engine=self._engine,
             operation_id=generate_id,
+            caller=self.job.claim.caller,
             request=await asyncio.to_thread(request_of, batch, now),
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),

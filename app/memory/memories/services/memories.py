@@ -312,12 +312,20 @@ class MemoryService:
         self, engine: EngineRow, new: NewOperation, request: RevisionFields
     ) -> ChangeContext:
         """Return the context that all changes of a request share."""
-        return self.writing_for(engine, new.operation_id, new.now, request)
+        return self.writing_for(engine, new.operation_id, new.now, request, self.db.caller)
 
     def writing_for(
-        self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
+        self,
+        engine: EngineRow,
+        operation_id: str,
+        now: datetime,
+        request: RevisionFields,
+        caller: str | None,
     ) -> ChangeContext:
-        """Return the context that all changes of an operation share."""
+        """Return the context that all changes of an operation share.
+
+        `caller` is the key that asked for it, which a worker has from its claim.
+        """
         config = config_of(engine)
         life = Life(
             request.revision_ttl,
@@ -328,6 +336,7 @@ class MemoryService:
             engine=name_of(engine),
             now=now,
             operation_id=operation_id,
+            caller=caller,
             model_id=self.embedding.serving(engine),
             adopts_model=engine.embedding_model is None,
             recovery=self.settings.recovery_window,

@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction, so a change is written whole or not at all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -317,6 +317,13 @@ async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]
     return erased
 
 
+async def rename_callers(
+    session: Session, engine_id: int, callers: Collection[str], alias: str
+) -> int:
+    """Put an alias in place of callers in an engine's history, at a user's request."""
+    return await erasure.rename_callers(session, engine_id, callers, alias)
+
+
 async def erase_with_engine(
     session: Session, engine_id: int, memory_ids: Sequence[str]
 ) -> ErasedCounts:
@@ -390,6 +397,7 @@ def _revision(
         "author": writing.author,
         "prompt_version": writing.prompt_version,
         "operation_id": writing.operation_id,
+        "caller": writing.caller,
         "restored_revision_id": restores,
         "redact_time": None,
         "create_time": writing.now,

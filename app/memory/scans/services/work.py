@@ -169,8 +169,10 @@ class _Scanning:
     async def _redact(self, session: Session, redacted: Redacted) -> None:
         service = MemoryService.of(self.resources)
         engine = await engines.get(session, self.engine, Lock.SHARED)
-        operation_id, now = self.job.claim.owned.operation_id, self.resources.clock.now()
-        writing = service.writing_for(engine, operation_id, now, RevisionFields())
+        claim, now = self.job.claim, self.resources.clock.now()
+        writing = service.writing_for(
+            engine, claim.owned.operation_id, now, RevisionFields(), claim.caller
+        )
         await ledger.redact(session, writing, redacted)
 
     async def texts(self, texts: TextsOf, progress: Progress) -> Progress:
