@@ -322,16 +322,11 @@ class MemoryService:
         request: RevisionFields,
         caller: str | None,
     ) -> ChangeContext:
-        """Return the context that all changes of an operation share.
-
-        `caller` is the key that asked for it, which a worker has from its claim.
-        """
+        """Return the context that all changes of an operation share; `caller` asked for it."""
         config = config_of(engine)
-        life = Life(
-            request.revision_ttl,
-            request.revision_expire_time,
-            ("revisionTtl", "revisionExpireTime"),
-        )
+        names = ("revisionTtl", "revisionExpireTime")
+        life = Life(request.revision_ttl, request.revision_expire_time, names)
+        ends = revision_expiry(config, now, life.end(now), self.settings.revision_ttl)
         return ChangeContext(
             engine=name_of(engine),
             now=now,
@@ -340,9 +335,7 @@ class MemoryService:
             model_id=self.embedding.serving(engine),
             adopts_model=engine.embedding_model is None,
             recovery=self.settings.recovery_window,
-            revision_expire_time=revision_expiry(
-                config, now, life.end(now), self.settings.revision_ttl
-            ),
+            revision_expire_time=ends,
             labels=request.revision_labels or {},
             keeps_revisions=not (
                 request.disable_memory_revisions or config.disable_memory_revisions

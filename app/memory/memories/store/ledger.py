@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction, so a change is written whole or not at all.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -315,13 +315,6 @@ async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]
     if erased.memories:
         await stored.withdraw_texts(session, engine_id, memory_ids)
     return erased
-
-
-async def rename_callers(
-    session: Session, engine_id: int, callers: Collection[str], alias: str
-) -> int:
-    """Put an alias in place of callers in an engine's history, at a user's request."""
-    return await erasure.rename_callers(session, engine_id, callers, alias)
 
 
 async def erase_with_engine(
