@@ -134,7 +134,10 @@ class RevisionService:
         now = self.memories.clock.now()
         async with self.memories.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
-            return MemoryRevision.from_row(engine, await repository.read(session, name, now))
+            memory = await memories.get(session, name.memory, memories.is_known(now))
+            row = await repository.get(session, name, now)
+            found = ReadRevision(row, memory.scope, memory.fact is not None)
+            return MemoryRevision.from_row(engine, found)
 
     def _clause(self, engine: EngineName, memory_id: str | None, filter_text: str | None) -> Clause:
         fields = repository.filter_fields(engine, memory_id)

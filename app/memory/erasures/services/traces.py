@@ -15,7 +15,7 @@ from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.logic.names import Erased, mentioned, texts_in, without
-from app.memory.memories.store import scope_erasure as memories
+from app.memory.memories.store import ledger
 from app.platform.access.store import erasure as keys
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import erasure as events
@@ -200,7 +200,7 @@ class Traces:
         renamed = {
             "audit_events": await events.rename_callers(session, engine_id, callers, self.alias),
             "operations": await operations.rename_callers(session, engine_id, callers, self.alias),
-            "memory_revisions": await memories.rename_callers(
+            "memory_revisions": await ledger.rename_callers(
                 session, engine_id, callers, self.alias
             ),
             "api_keys": len(bound),

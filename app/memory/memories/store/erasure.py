@@ -1,9 +1,9 @@
-"""Every statement that removes memories for good, with what is derived from them.
+"""Every statement that removes memories for good, with what is derived from them and who asked.
 
 Called by `store/ledger.py` alone. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, cast, delete, func, select, update
@@ -127,6 +127,20 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         .values(extracted_memories=cast([], JSONB))
         .execution_options(synchronize_session=False)
     )
+
+
+async def rename_callers(
+    session: Session, engine_id: int, callers: Collection[str], alias: str
+) -> int:
+    """Put an alias in place of callers in an engine's revisions; return the number of revisions."""
+    renamed = await session.execute(
+        update(RevisionRow)
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.caller.in_(callers))
+        .values(caller=alias)
+        .returning(RevisionRow.revision_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(renamed.all())
 
 
 async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:

@@ -1,11 +1,9 @@
-"""Erasure of a scope's memories, which the ledger removes, and of names in the history of others.
+"""Erasure of a scope's memories: the ledger removes them.
 
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection
-
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
@@ -41,20 +39,6 @@ async def _remove(session: Session, subject: Subject, limit: int) -> Counts:
     numbers = (erased.memories, erased.vectors, erased.revisions, erased.labels)
     counts = zip((rows.table for rows in _COUNTED), numbers, strict=True)
     return {table: count for table, count in counts if count}
-
-
-async def rename_callers(
-    session: Session, engine_id: int, callers: Collection[str], alias: str
-) -> int:
-    """Put an alias in place of callers in an engine's revisions; return the number of revisions."""
-    renamed = await session.execute(
-        update(RevisionRow)
-        .where(RevisionRow.engine_id == engine_id, RevisionRow.caller.in_(callers))
-        .values(caller=alias)
-        .returning(RevisionRow.revision_id)
-        .execution_options(synchronize_session=False)
-    )
-    return len(renamed.all())
 
 
 _NAMES = RowsOf(MemoryRow).named("memories", MemoryRow.memory_id)

@@ -6,9 +6,8 @@ All functions take part in the caller's transaction.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.adapters.db.filter_fields import (
@@ -171,20 +170,6 @@ def until(moment: datetime) -> ColumnElement[bool]:
     return RevisionRow.create_time <= moment
 
 
-async def read(session: Session, name: RevisionName, now: datetime) -> ReadRevision:
-    """Return a readable revision with what is told of its memory.
-
-    Raises:
-        NotFound: this memory has no such revision, or it can no longer be read.
-    """
-    statement = _readable(name.memory.engine.engine, name.memory.memory, now)
-    found = await session.execute(statement.where(RevisionRow.revision_id == name.revision))
-    row = found.one_or_none()
-    if row is None:
-        raise NotFound.of(name)
-    return ReadRevision(*row)
-
-
 async def list_page(
     session: Session,
     engine_id: int,
@@ -194,15 +179,6 @@ async def list_page(
     page: Slice,
 ) -> Sequence[ReadRevision]:
     """Return a page of the readable revisions of a memory; None: of an engine's memories."""
-    statement = _readable(engine_id, memory_id, now).where(clause)
-    rows = (await session.execute(page.applied(statement))).all()
-    return [ReadRevision(*row) for row in rows]
-
-
-def _readable(
-    engine_id: int, memory_id: str | None, now: datetime
-) -> Select[RevisionRow, dict[str, Any], bool]:
-    """Select the revisions that have not expired, of memories that are live or recoverable."""
     of_memory = and_(
         MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
     )
@@ -214,8 +190,11 @@ def _readable(
             MemoryRow.engine_id == engine_id,
             RevisionRow.expire_time > now,
             memories.is_known(now),
+            clause,
         )
     )
-    if memory_id is None:
-        return statement
-    return statement.where(RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id)
+    if memory_id is not None:
+        one = and_(RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id)
+        statement = statement.where(one)
+    rows = (await session.execute(page.applied(statement))).all()
+    return [ReadRevision(*row) for row in rows]
