@@ -66,7 +66,7 @@ def needed() -> tuple[Needed, ...]:
 
 def _parts(table: Table) -> Iterator[Needed]:
     for column in table.columns:
-        kind = column.type.compile(_DIALECT).lower()
+        kind, _, _ = column.type.compile(_DIALECT).lower().partition(" collate ")
         yield Needed("column", table.name, f"{column.name} {kind}")
     names = IdentifierPreparer(_DIALECT)
     for constraint in table.constraints:

@@ -35,6 +35,9 @@ ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
 _MEMORY_FORM = ENGINE_FORM + "/memories/{memory}"
 _SESSION_FORM = ENGINE_FORM + "/sessions/{session}"
 _ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
+_ENGINE_NAME = re.compile(
+    rf"(?:projects/([^/]+)/locations/([^/]+)/)?(?:{'|'.join(_ENGINE_COLLECTIONS)})/([^/]+)"
+)
 
 
 def parse_engine_id(text: str) -> int:
@@ -199,6 +202,20 @@ class EngineName:
     def parent(self) -> LocationName:
         """The location that holds the engine; `-` in it stands for any project or location."""
         return LocationName(self.project, self.location)
+
+    def is_named(self, text: str) -> bool:
+        """Return True if a name, perhaps without project and location, is this engine's.
+
+        On either side, `-` stands for any project or location.
+        """
+        match = _ENGINE_NAME.fullmatch(text)
+        if match is None:
+            return False
+        *place, identity = match.groups()
+        return identity == str(self.engine) and all(
+            part is None or part == own or WILDCARD in {part, own}
+            for part, own in zip(place, (self.project, self.location), strict=True)
+        )
 
     @override
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """Text as the database can hold it, and as it is compared."""
 
 import re
+import sys
 import unicodedata
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -15,6 +16,9 @@ _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """A character that the database does not store: U+0000, or half of a surrogate pair."""
+
+
+_FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
@@ -32,3 +36,16 @@ def fold(text: str) -> str:
         bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
         plain = unicodedata.normalize("NFKC", bare)
     return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()
+
+
+def after_all_with(prefix: str) -> str | None:
+    """Return the least text, in byte order, that is greater than every text with a prefix.
+
+    UTF-8 has the order of the characters. None: no text is.
+    """
+    kept = prefix.rstrip(chr(sys.maxunicode))
+    if not kept:
+        return None
+    following = ord(kept[-1]) + 1
+    # No text has half a surrogate pair.
+    return kept[:-1] + chr(_AFTER_SURROGATES if following == _FIRST_SURROGATE else following)

@@ -55,7 +55,7 @@ class Bank:
         now = self.resources.clock.now()
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, _ENGINE)
-            writing = service.writing_for(engine, "0", now, RevisionFields())
+            writing = service.writing_for(engine, "0", now, RevisionFields(), None)
             for fact, vector in zip(facts, vectors, strict=True):
                 content = {"fact": fact}
                 new = Creation(None, scope, DEFAULT_MEMORY_TYPE, content, None, Vector(vector))

@@ -21,7 +21,8 @@ _ENGINES = ENGINE.removesuffix("/{engine}")
 _LISTED: dict[str, Sequence[str]] = {
     ENGINE + "/operations": [""],
     ENGINE + "/memories": ["fact", "display_name", "scope.user_id"],
-    ENGINE + "/memories/-/revisions": ["labels.k"],
+    ENGINE + "/memories/-/revisions": ["labels.k", "caller", "scope.user_id"],
+    ENGINE + "/memories/-/revisions:export": ["labels.k", "author"],
     ENGINE + "/memories/{memory}/revisions": ["labels.k"],
     ENGINE + "/sessions": ["user_id", "display_name", "labels.k"],
     ENGINE + "/sessions/{session}/events": ["timestamp"],

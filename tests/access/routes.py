@@ -239,6 +239,8 @@ _VIEWER = [
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
     _list(_MEMORIES + "/-/revisions", ("revisions.list",), make=with_memory),
+    _list(_MEMORIES + "/-/revisions:export", ("revisions.list",), make=with_memory),
+    _list(_MEMORIES + "/-/revisions:listLabels", ("revisions.list",), make=with_memory),
     _get(_MEMORY + "/revisions", ("revisions.list",), make=with_memory),
     _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_revision),
     _list(_SESSIONS, ("sessions.list",), make=with_session),

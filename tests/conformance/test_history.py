@@ -190,7 +190,7 @@ def test_revisions_of_a_deleted_memory_are_still_read(bank: Bank) -> None:
     made = bank.create("I like tea.")
     bank.memories.delete(name=made.name)
     deletion, creation = bank.revisions(made.name)
-    assert not deletion.fact
+    assert deletion.fact == ""
     assert creation.fact == "I like tea."
     assert bank.memories.revisions.get(name=creation.name) == creation
     assert bank.memories.revisions.get(name=deletion.name) == deletion

@@ -32,6 +32,9 @@ LISTS: list[tuple[str, str, Json]] = [
     ("/memories", "memories", {"orderBy": "update_time desc"}),
     ("/memories/fact-0/revisions", "memoryRevisions", {}),
     ("/memories/-/revisions", "memoryRevisions", {}),
+    ("/memories/-/revisions", "memoryRevisions", {"filter": 'scope.user_id="42"'}),
+    ("/memories/-/revisions:listLabels", "labels", {}),
+    ("/memories/-/revisions:listLabels", "labels", {"key": "number"}),
     ("/sessions", "sessions", {}),
     ("/sessions", "sessions", {"orderBy": "update_time"}),
     (f"{SESSION}/events", "sessionEvents", {}),
@@ -53,9 +56,9 @@ async def _fill(
         clock.advance(timedelta(seconds=number % 2))
         await create_engine(client)
         await make_key(database, clock.now(), "viewer")
-        answer = await client.post(
-            f"/memories?memoryId=fact-{number}", json={"fact": f"Fact {number}.", "scope": USER}
-        )
+        labels = {"number": str(number), f"key-{number}": "x"}
+        body = {"fact": f"Fact {number}.", "scope": USER, "revisionLabels": labels}
+        answer = await client.post(f"/memories?memoryId=fact-{number}", json=body)
         ok(answer)
         ok(await client.patch("/memories/fact-0", json={"fact": f"Version {number}."}))
         await new_path(client)

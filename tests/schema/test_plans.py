@@ -170,6 +170,27 @@ CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
         {"pk_revision_labels"},
         900,
     ),
+    "revisions of all": (
+        ("GET", "/memories/-/revisions", {"pageSize": "50"}),
+        {"ix_memory_revisions_time"},
+        400,
+    ),
+    "revisions of a user": (
+        ("GET", "/memories/-/revisions", {"filter": 'scope.user_id="42"', "pageSize": "50"}),
+        {"ix_memories_scope_parts"},
+        1_000,
+    ),
+    "revisions of an operation": (
+        ("GET", "/memories/-/revisions", {"filter": 'operation="1"', "pageSize": "50"}),
+        {"ix_memory_revisions_operation"},
+        20,
+    ),
+    "labels": (("GET", "/memories/-/revisions:listLabels", {}), {"pk_revision_labels"}, 60),
+    "labels of a key": (
+        ("GET", "/memories/-/revisions:listLabels", {"key": "run", "pageSize": "50"}),
+        {"pk_revision_labels"},
+        900,
+    ),
 }
 
 

@@ -314,6 +314,8 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "/1" + _M + ":rollback", {"targetRevisionId": "1"}, ["requestId"]),
     ("GET", "/1" + _M + "/revisions", None, ["filter", *_PAGES]),
     ("GET", "/1/memories/-/revisions", None, ["filter", *_PAGES]),
+    ("GET", "/1/memories/-/revisions:export", None, ["filter"]),
+    ("GET", "/1/memories/-/revisions:listLabels", None, ["key", "prefix", *_PAGES]),
     ("GET", "/1" + _R, None, []),
     ("POST", "/1/memories:retrieve", _SEARCH, []),
     ("POST", "/1/memories:retrieve", _SIMPLE, []),

@@ -8,6 +8,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | truth value | `=` `!=` with `true` or `false` |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
 | number | `=` `!=` `<` `<=` `>` `>=` with such a number |
+| resource | `=` `!=` with an id, or a full name in the engine of the list; `:*` there is one |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
@@ -49,8 +50,8 @@ from app.kernel.wire.scalars import parse_timestamp
 Column = SQLColumnExpression[Any]
 Condition = ColumnElement[bool]
 
-_EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
-_EQUALITY_OR_HAS = _EQUALITY | {Operator.HAS}
+EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
+_EQUALITY_OR_HAS = EQUALITY | {Operator.HAS}
 REGEX_OPERATORS = frozenset({Operator.MATCHES, Operator.MATCHES_NOT})
 _ORDER = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
 
@@ -153,7 +154,7 @@ class EnumField(Field):
 class BooleanField(Field):
     """A truth value that the row has by a condition; another selects exactly the other rows."""
 
-    operators = _EQUALITY
+    operators = EQUALITY
 
     def __init__(self, is_true: Condition, is_false: Condition) -> None:
         self._conditions = {"true": is_true, "false": is_false}
@@ -251,7 +252,10 @@ class ScopeField(MapField):
     def __init__(
         self, column: Column, indexed: Callable[[dict[str, str]], Condition] | None = None
     ) -> None:
-        super().__init__(column)
+        # Served by the index of conditions; the texts of a scope are the same either way.
+        super().__init__(
+            column, lambda key, value: column.bool_op("@>")(literal({key: value}, JSONB()))
+        )
         self._indexed_scope = indexed
 
     @override

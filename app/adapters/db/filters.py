@@ -115,14 +115,17 @@ class _Compiler:
         return replace(comparison, value=pattern)
 
 
-def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
+def read_filter(
+    text: str | None, fields: Fields, settings: Settings, *, may_scan: bool = False
+) -> Clause:
     """Return the clause of a filter's text, with its statement's time limit.
+
+    `may_scan`: no index serves some of the fields, so that every filter has the limit.
 
     Raises:
         InvalidArgument: the text is no filter over these fields; the error has the column.
     """
-    clause = to_clause(
-        parse_filter(text), fields, regex_max_chars=settings.tuning.filter_regex_max_chars
-    )
-    limit = settings.filter_timeout_seconds if clause.needs_limit else None
-    return replace(clause, seconds=limit)
+    tree = parse_filter(text)
+    clause = to_clause(tree, fields, regex_max_chars=settings.tuning.filter_regex_max_chars)
+    is_limited = clause.needs_limit or (may_scan and tree is not None)
+    return replace(clause, seconds=settings.filter_timeout_seconds if is_limited else None)

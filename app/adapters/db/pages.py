@@ -1,7 +1,7 @@
 """Pages of a list: rows in one order, after a key, with the token of the next page."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Select, SQLColumnExpression, tuple_
@@ -19,8 +19,11 @@ from app.kernel.paging import (
     typed_key,
 )
 
+_EXPORTED_AT_ONCE = 200
+"""Rows that an export reads and holds: few enough not to delay other requests."""
+
 _R = TypeVar("_R")
-_S = TypeVar("_S", bound=Select[Any])
+_S = TypeVar("_S", bound=Select[*tuple[Any, ...]])
 
 Key = tuple[InstrumentedAttribute[Any], ...]
 """The columns that order a list, unique together."""
@@ -108,3 +111,20 @@ async def read_within(
     fits = rows_within(sizes, page.size, max_bytes)
     rows = (await session.execute(wanted.limit(fits))).scalars().all()
     return rows, page.token(rows[-1]) if len(sizes) > fits else None
+
+
+async def exported(
+    key: Key, read: Callable[[Slice], Awaitable[Sequence[_R]]]
+) -> AsyncIterator[Sequence[_R]]:
+    """Yield all rows of a list in small batches, in ascending order.
+
+    `read` reads each with a transaction of its own, so that an export of any length holds none
+    open.
+    """
+    page = Slice(key, _EXPORTED_AT_ONCE)
+    while True:
+        rows = await read(page)
+        yield rows
+        if len(rows) < page.size:
+            return
+        page = replace(page, after=page.key_of(rows[-1]))

@@ -259,8 +259,9 @@ def noted(session: Session) -> Mapping[str, str]:
 async def limited(session: Session, seconds: float | None) -> AsyncIterator[None]:
     """Limit the time of each statement in the block, if a limit is given.
 
-    For filters with a regular expression, whose cost depends on the caller's text. Such a statement
-    must not wait for locks: a lock held by others is not the caller's error.
+    For filters whose cost depends on the caller's text: those with a regular expression, and those
+    that no index serves. Such a statement must not wait for locks: a lock held by others is not the
+    caller's error.
 
     Raises:
         InvalidArgument: a statement took longer.
@@ -275,7 +276,9 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
     except DBAPIError as error:
         if state_of(error.orig) != _TOO_SLOW:
             raise
-        message = "the filter takes too long; use a simpler one."
+        message = (
+            "the filter takes too long; use a simpler one, or add a comparison of create_time."
+        )
         raise InvalidArgument.of_field("filter", message) from error
     await _set_timeout(session, str(before))
 

@@ -31,6 +31,7 @@ async def generate(job: Job, resources: Resources) -> None:
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,
         kind=job.claim.kind,
+        caller=job.claim.caller,
         request=request,
         session_time=request.session_time,
         step=job.step,

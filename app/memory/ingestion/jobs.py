@@ -107,6 +107,7 @@ class _Ingestion:
             engine=self._engine,
             operation_id=generate_id,
             kind=self.job.claim.kind,
+            caller=self.job.claim.caller,
             request=await asyncio.to_thread(request_of, batch, now),
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),

@@ -2,20 +2,26 @@
 
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import Depends, Query, Response
 
 from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
 from app.kernel.permissions import Permission
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import RollbackMemoryRequest
-from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
+from app.memory.revisions.schemas import (
+    ListMemoryRevisionsResponse,
+    ListRevisionLabelsResponse,
+    MemoryRevision,
+)
 from app.memory.revisions.service import ALL_MEMORIES, RevisionService
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
-from app.web.demands import LIST, Demand, change
+from app.web.demands import LIST, WORK, Demand, change
 from app.web.etag import IfMatch
 from app.web.names import EnginePath, MemoryPath, RevisionPart
+from app.web.ndjson import documented, ndjson
 from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -24,6 +30,8 @@ router = Router(
     "revisions",
     demands={
         "listAllRevisions": Demand(Permission.REVISIONS_LIST, LIST),
+        "exportRevisions": Demand(Permission.REVISIONS_LIST, WORK, is_costly=True),
+        "listRevisionLabels": Demand(Permission.REVISIONS_LIST, LIST),
         "listMemoryRevisions": Demand(Permission.REVISIONS_LIST, LIST),
         "getMemoryRevision": Demand(Permission.REVISIONS_GET),
         "rollbackMemory": change(Permission.MEMORIES_ROLLBACK, adds=(Counted.BYTES,)),
@@ -46,10 +54,62 @@ async def list_all_revisions(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListMemoryRevisionsResponse:
-    """List revisions of every memory of an engine, newest first; filter by `labels.key="value"`."""
+    """List revisions of every memory of an engine, newest first.
+
+    Filters name `labels."key"`, `memory`, `action`, `author`, `caller`, `operation`, `create_time`,
+    `scope` and `scope."key"`.
+    """
     service = RevisionService.of(context.resources)
     parent = MemoryName(engine, ALL_MEMORIES)
     return await service.list_page(parent, filter, page)
+
+
+@router.get(
+    _ALL + ":export",
+    summary="Export revisions of all memories",
+    operation_id="exportRevisions",
+    response_class=Response,
+    responses=documented(MemoryRevision),
+)
+async def export_revisions(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> Response:
+    """Export the revisions until now, oldest first, one revision a line; filter as in the list."""
+    return await ndjson(RevisionService.of(context.resources).export(engine, filter))
+
+
+@router.get(
+    _ALL + ":listLabels", summary="List labels of revisions", operation_id="listRevisionLabels"
+)
+async def list_labels(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    key: Annotated[
+        str | None,
+        Query(
+            description=f"List the values of this key, of at most {MAX_LABEL_CHARS} characters;"
+            " absent or empty: list the keys.",
+            json_schema_extra={"maxLength": MAX_LABEL_CHARS},
+        ),
+    ] = None,
+    prefix: Annotated[
+        str,
+        Query(
+            description="Only keys, or values of the key, that begin with this text, of at most"
+            f" {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS} for values.",
+            json_schema_extra={"maxLength": MAX_REVISION_LABEL_CHARS},
+        ),
+    ] = "",
+) -> ListRevisionLabelsResponse:
+    """List the keys of labels in use, or the values of a key, in the order of their bytes.
+
+    Labels of expired revisions and of erased memories are not in use.
+    """
+    service = RevisionService.of(context.resources)
+    return await service.list_labels(engine, key or None, prefix, page)
 
 
 @router.get(_COLLECTION, summary="List a memory's revisions", operation_id="listMemoryRevisions")
@@ -59,7 +119,10 @@ async def list_revisions(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListMemoryRevisionsResponse:
-    """List the revisions of a memory, newest first; also of one deleted in the last 48 hours."""
+    """List the revisions of a memory, newest first; also of one deleted in the last 48 hours.
+
+    Filters name the fields of the list of all memories' revisions, but for `memory`.
+    """
     service = RevisionService.of(context.resources)
     return await service.list_page(memory, filter, page)
 

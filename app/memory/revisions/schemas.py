@@ -6,11 +6,12 @@ from pydantic import Field
 
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import Labels
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.memories import MemoryContentFields
+from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
-from app.memory.memories.store.tables import RevisionRow
+from app.memory.revisions.store.repository import ReadRevision
 
 
 class ExtractedMemory(WireModel):
@@ -24,25 +25,37 @@ class ExtractedMemory(WireModel):
 
 
 class MemoryRevision(MemoryContentFields):
-    """A snapshot of a memory after one change; it only changes if sensitive values are masked.
+    """A snapshot of a memory after one change.
+
+    It only changes if a scan masks sensitive values, or an erasure the name of its caller.
 
     The API's definition has `name`, `createTime`, `expireTime`, `fact`, `labels`,
     `extractedMemories`, `structuredData` and `context`; the other fields are this service's own.
     """
 
-    fact: str | None = Field(None, description="Absent in the revision of a deletion.")
+    fact: str | None = Field(
+        None, description="Empty in the revision of a deletion; absent where there was none."
+    )
+    scope: dict[str, str] = Field(description="The scope of the memory, which never changes.")
     create_time: Timestamp
     expire_time: Timestamp
-    labels: Labels | None = None
+    labels: RevisionLabels | None = None
     extracted_memories: list[ExtractedMemory] | None = None
     structured_data: dict[str, Any] | None = None
-    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK` or `REDACTED`.")
+    action: str = Field(
+        description=f"The kind of the change: {', '.join(f'`{action}`' for action in Action)}."
+    )
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
         None, description="Version of the prompts that the model was given."
     )
     operation: str | None = Field(None, description="The operation that made the change.")
+    caller: str | None = Field(
+        None,
+        description="Who asked for the change: id of the API key; `jwt:` and the subject, of a"
+        " token; `command-line`; absent: the service itself, or a revision of an earlier release.",
+    )
     restored_revision: str | None = Field(
         None, description="The revision that a rollback restored."
     )
@@ -51,15 +64,21 @@ class MemoryRevision(MemoryContentFields):
     )
 
     @classmethod
-    def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":
+    def from_row(cls, engine: EngineName, revision: ReadRevision) -> "MemoryRevision":
         """Build the response; `engine` is the stored full name."""
+        row = revision.row
         memory = MemoryName(engine, row.memory_id)
         structured = row.structured_content
         restored = row.restored_revision_id
+        content = shown_content(row)
+        if row.action == Action.DELETED and revision.has_fact:
+            # Source: wire specification, section 6.1.
+            content["fact"] = ""
         return cls.model_validate(
             {
-                **shown_content(row),
+                **content,
                 "name": str(RevisionName(memory, row.revision_id)),
+                "scope": revision.scope,
                 "create_time": row.create_time,
                 "expire_time": row.expire_time,
                 "labels": row.labels or None,
@@ -70,6 +89,7 @@ class MemoryRevision(MemoryContentFields):
                 "author": row.author,
                 "prompt_version": row.prompt_version,
                 "operation": row.operation_id and f"{engine}/operations/{row.operation_id}",
+                "caller": row.caller,
                 "redact_time": row.redact_time,
                 "restored_revision": restored and str(RevisionName(memory, restored)),
             }
@@ -80,4 +100,22 @@ class ListMemoryRevisionsResponse(WireModel):
     """A page of revisions, newest first."""
 
     memory_revisions: list[MemoryRevision]
+    next_page_token: str | None = None
+
+
+class RevisionLabel(WireModel):
+    """A label that is in use: its key, or its key with one of the key's values."""
+
+    key: str = Field(description=f"Key of 1 to {MAX_LABEL_CHARS} characters.")
+    value: str | None = Field(
+        None,
+        description=f"Value of at most {MAX_REVISION_LABEL_CHARS} characters; absent in a list of"
+        " keys.",
+    )
+
+
+class ListRevisionLabelsResponse(WireModel):
+    """A page of the labels in use, in the order of their bytes."""
+
+    labels: list[RevisionLabel]
     next_page_token: str | None = None

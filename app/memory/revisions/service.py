@@ -1,16 +1,18 @@
-"""Use cases of revisions: list, get, and roll back to one."""
+"""Use cases of revisions: list, export, get, and roll back to one."""
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.filters import Clause, read_filter
+from app.adapters.db.pages import Slice, exported
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import WILDCARD, MemoryName, RevisionName, parse_revision_id
+from app.kernel.names import EngineName, MemoryName, RevisionName, parse_revision_id
 from app.kernel.paging import PageRequest
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import RevisionFields, RollbackMemoryRequest
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
@@ -19,8 +21,15 @@ from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action, Change
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import RevisionRow
-from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
-from app.memory.revisions.store import repository
+from app.memory.revisions.schemas import (
+    ListMemoryRevisionsResponse,
+    ListRevisionLabelsResponse,
+    MemoryRevision,
+    RevisionLabel,
+)
+from app.memory.revisions.store import labels, repository
+from app.memory.revisions.store.labels import Wanted
+from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
@@ -45,42 +54,94 @@ class RevisionService:
     async def list_page(
         self, parent: MemoryName, filter_text: str | None, page: PageRequest
     ) -> ListMemoryRevisionsResponse:
-        """Return a page of a memory's revisions, newest first; the id `-` means all memories."""
+        """Return a page of a memory's revisions, newest first; the id `-` means all memories.
+
+        Raises:
+            InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
+        """
         now = self.memories.clock.now()
-        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.memories.settings)
+        memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
+        clause = self._clause(parent.engine, memory_id, filter_text)
         query = {
             "list": "revisions",
             "engine": parent.engine.engine,
             "memory": parent.memory,
             "filter": filter_text,
         }
-        is_all = parent.memory == ALL_MEMORIES
-        key = repository.KEY_IN_ENGINE if is_all else repository.KEY_IN_MEMORY
+        key = repository.KEY_IN_ENGINE if memory_id is None else repository.KEY_IN_MEMORY
         asked = Slice.of(page, query, key, is_descending=True)
         async with self.memories.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, parent.engine))
-            if is_all:
-                rows = await repository.list_of_engine(
-                    session, parent.engine.engine, clause.condition, now, asked
-                )
-            else:
+            if memory_id is not None:
                 await memories.get(session, parent, memories.is_known(now))
-                rows = await repository.list_of_memory(
-                    session, parent, clause.condition, now, asked
-                )
-        rows, token = asked.cut(rows)
+            found = await repository.list_page(
+                session, engine.engine, memory_id, clause.condition, now, asked
+            )
+        shown, token = asked.cut(found)
         return ListMemoryRevisionsResponse(
-            memory_revisions=[MemoryRevision.from_row(engine, row) for row in rows],
+            memory_revisions=[MemoryRevision.from_row(engine, one) for one in shown],
             next_page_token=token,
         )
+
+    async def export(
+        self, name: EngineName, filter_text: str | None
+    ) -> AsyncIterator[Sequence[MemoryRevision]]:
+        """Yield the present revisions of all memories in small batches, oldest first.
+
+        Raises:
+            InvalidArgument: the filter is unreadable or takes too long.
+            NotFound: the engine does not exist.
+        """
+        clock, db = self.memories.clock, self.memories.db
+        clause = self._clause(name, None, filter_text)
+        wanted = clause.condition & repository.until(clock.now())
+        async with db.snapshot() as session:
+            engine = name_of(await engines.get(session, name))
+
+        async def read(page: Slice) -> Sequence[ReadRevision]:
+            async with db.snapshot(statement_seconds=clause.seconds) as session:
+                return await repository.list_page(
+                    session, engine.engine, None, wanted, clock.now(), page
+                )
+
+        async for found in exported(repository.KEY_IN_ENGINE, read):
+            yield [MemoryRevision.from_row(engine, one) for one in found]
+
+    async def list_labels(
+        self, name: EngineName, key: str | None, prefix: str, page: PageRequest
+    ) -> ListRevisionLabelsResponse:
+        """Return a page of the keys of labels in use, or of the values of a key.
+
+        Raises:
+            InvalidArgument: the key or the prefix is longer than any, or the token is unreadable.
+        """
+        _check_length("key", key or "", MAX_LABEL_CHARS)
+        _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
+        query = {"list": "revisionLabels", "engine": name.engine, "key": key, "prefix": prefix}
+        asked = Slice.of(page, query, labels.VALUES if key else labels.KEYS)
+        wanted = Wanted(name.engine, key or None, prefix, self.memories.clock.now())
+        async with self.memories.db.snapshot() as session:
+            await engines.get(session, name)
+            rows, token = asked.cut(await labels.list_page(session, wanted, asked))
+        listed = [
+            RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
+            for row in rows
+        ]
+        return ListRevisionLabelsResponse(labels=listed, next_page_token=token)
 
     async def get(self, name: RevisionName) -> MemoryRevision:
         """Return a revision of a memory that is live or can be recovered."""
         now = self.memories.clock.now()
         async with self.memories.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
-            await memories.get(session, name.memory, memories.is_known(now))
-            return MemoryRevision.from_row(engine, await repository.get(session, name, now))
+            memory = await memories.get(session, name.memory, memories.is_known(now))
+            row = await repository.get(session, name, now)
+            found = ReadRevision(row, memory.scope, memory.fact is not None)
+            return MemoryRevision.from_row(engine, found)
+
+    def _clause(self, engine: EngineName, memory_id: str | None, filter_text: str | None) -> Clause:
+        fields = repository.filter_fields(engine, memory_id)
+        return read_filter(filter_text, fields, self.memories.settings, may_scan=True)
 
     async def roll_back(
         self,
@@ -131,6 +192,11 @@ class RevisionService:
         return None if revision is None else revision.fact
 
 
+def _check_length(field: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise InvalidArgument.of_field(field, f"must have at most {most} characters.")
+
+
 def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
     if revision.action == Action.DELETED:
         raise FailedPrecondition(
@@ -155,13 +221,4 @@ def _revision_id(memory: MemoryName, text: str) -> int:
 def _is_of(memory: MemoryName, revisions: str) -> bool:
     """Return True if a name, perhaps without project and location, belongs to the memory."""
     engine, slash, rest = revisions.rpartition(f"/memories/{memory.memory}/revisions")
-    if not slash or rest:
-        return False
-    place, _, engine_id = engine.rpartition("/")
-    named = place.split("/")[1:4:2]
-    known = (memory.engine.project, memory.engine.location)
-    fits = all(
-        part == other or WILDCARD in {part, other}
-        for part, other in zip(named, known, strict=False)
-    )
-    return fits and engine_id == str(memory.engine.engine)
+    return bool(slash) and not rest and memory.engine.is_named(engine)

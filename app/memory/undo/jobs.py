@@ -64,6 +64,7 @@ class _Undo:
                 self.job.claim.owned.operation_id,
                 self.job.clock.now(),
                 RevisionFields(revision_labels=self.request.revision_labels),
+                self.job.claim.caller,
             )
             writer = UndoWriter(session, config_of(engine), writing, vectors)
             report = await self._apply(writer)

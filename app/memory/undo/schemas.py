@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import Labels
+from app.kernel.wire.labels import RevisionLabels
 
 
 class UndoOperationRequest(WireModel):
@@ -13,7 +13,7 @@ class UndoOperationRequest(WireModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
 
-    revision_labels: Labels | None = Field(
+    revision_labels: RevisionLabels | None = Field(
         None, description="Labels of the revisions that the undo makes."
     )
     validate_only: bool | None = Field(

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
 from typing_extensions import override
 
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import Slice, exported
 from app.adapters.db.session import Database, Session, noted
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
@@ -25,8 +26,6 @@ from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
-_EXPORT_ROWS = 200
-"""Events that an export reads and holds at a time: few enough not to delay other requests."""
 # Refusals that hold off a flood: a row for each would let the flood in by another door. They are
 # in the request metrics and in the log.
 _NOT_WRITTEN = frozenset({Reason.RATE_LIMIT_EXCEEDED, Reason.TOO_MANY_AT_ONCE})
@@ -104,20 +103,13 @@ class AuditService(Auditor):
     ) -> AsyncIterator[Sequence[AuditEvent]]:
         """Yield the present events in small batches, oldest first.
 
-        Each batch has its own snapshot, so an export of any length holds no transaction open.
-
         Raises:
             InvalidArgument: the filter is unreadable or takes too long.
         """
         clause = self._clause(engine_id, filter_text)
         clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
-        page = Slice(repository.KEY, _EXPORT_ROWS)
-        while True:
-            rows = await self._page(engine_id, clause, page)
+        async for rows in exported(repository.KEY, partial(self._page, engine_id, clause)):
             yield [AuditEvent.from_row(row) for row in rows]
-            if len(rows) < _EXPORT_ROWS:
-                return
-            page = replace(page, after=page.key_of(rows[-1]))
 
     async def remove_old(self, session: Session, limit: int) -> int:
         """Remove events past their retention; return their number; for a sweep."""

@@ -82,7 +82,7 @@ async def test_a_request_to_forget_deletes_recoverably(
     assert refusal(await client.get(path)) == GONE
     assert await listed(client) == ["I live in Berlin."]
     newest, _ = await history(client, path)
-    assert (newest["action"], newest.get("fact")) == ("DELETED", None)
+    assert (newest["action"], newest.get("fact")) == ("DELETED", "")
     ok(await roll_back(client, path, id_of(first)))
     assert TEA in await listed(client)
 

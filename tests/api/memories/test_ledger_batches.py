@@ -43,6 +43,7 @@ def writing(clock: FixedClock) -> ChangeContext:
         engine=EngineName("default", "local", 1),
         now=clock.now(),
         operation_id="17",
+        caller=None,
         model_id="scripted/1",
         recovery=timedelta(days=2),
         revision_expire_time=clock.now() + timedelta(days=365),

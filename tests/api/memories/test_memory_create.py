@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import httpx
@@ -209,7 +210,7 @@ _TOO_MUCH: list[tuple[dict[str, Any], str]] = [
     ({"metadata": {"k": {"stringValue": "v" * 4097}}}, "metadata.k.stringValue"),
     ({"revisionLabels": {str(n): "v" for n in range(65)}}, "revisionLabels"),
     ({"revisionLabels": {"k" * 65: "v"}}, "revisionLabels"),
-    ({"revisionLabels": {"k": "v" * 65}}, "revisionLabels"),
+    ({"revisionLabels": {"k": "v" * 513}}, "revisionLabels"),
     ({"fact": ""}, "fact"),
     ({"fact": None}, "body"),
 ]
@@ -223,7 +224,10 @@ async def test_limits_hold(client: httpx.AsyncClient) -> None:
 
 async def test_what_reaches_the_limits_is_accepted(client: httpx.AsyncClient) -> None:
     metadata = {f"{n:0128}": {"stringValue": "v" * 4096} for n in range(50)}
-    labels = {f"{n:064}": "v" * 64 for n in range(64)}
+    # Random, since an index may shorten what repeats itself; each has four bytes.
+    letters = [chr(0x1F300 + n) for n in range(512)]
+    shuffle = Random(1).sample
+    labels = {"".join(shuffle(letters, 64)): "".join(shuffle(letters, 512)) for _ in range(64)}
     scope = {str(n): "x" for n in range(5)}
     memory = await create_memory(
         client, "é" * 10_000, scope, metadata=metadata, revisionLabels=labels

@@ -81,7 +81,7 @@ async def test_a_tombstone_keeps_its_revisions_but_no_vector(
     ok(await client.delete(path))
     assert await count(database, *DERIVED) == (1, 0, 4, 2)
     newest, *others = await history(client, path)
-    assert (newest["action"], newest.get("fact")) == ("DELETED", None)
+    assert (newest["action"], newest.get("fact")) == ("DELETED", "")
     assert [one["fact"] for one in others] == ["x!!", "x!", "x"]
     for revision in (newest, *others):
         assert ok(await client.get(path_of(revision["name"]))) == revision

@@ -170,7 +170,7 @@ _WRONG: list[tuple[Json, str]] = [
     ({"ttl": "60s", "expireTime": "2030-01-01T00:00:00Z"}, "body"),
     ({"expireTime": "2026-01-15T12:00:00Z"}, "expireTime"),
     ({"metadata": {"k": {}}}, "metadata.k"),
-    ({"revisionLabels": {"k": "v" * 65}}, "revisionLabels"),
+    ({"revisionLabels": {"k": "v" * 513}}, "revisionLabels"),
     ({"unknown": 1}, "unknown"),
 ]
 

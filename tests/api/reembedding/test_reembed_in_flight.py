@@ -59,7 +59,7 @@ class SlowWriter:
         async with self._resources.db.transaction() as session:
             engine = await engines.get(session, FIRST, Lock.SHARED)
             request = RevisionFields()
-            writing = service.writing_for(engine, "17", service.clock.now(), request)
+            writing = service.writing_for(engine, "17", service.clock.now(), request, None)
             self._has_read.set()
             await self._may_end.wait()
             new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
@@ -128,7 +128,7 @@ async def test_a_vector_that_came_too_late_is_not_kept(resources: Resources, now
     content = {"fact": "I am late."}
     async with resources.db.transaction() as session:
         engine = await engines.get(session, FIRST, Lock.SHARED)
-        writing = service.writing_for(engine, "17", service.clock.now(), RevisionFields())
+        writing = service.writing_for(engine, "17", service.clock.now(), RevisionFields(), None)
         new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
         await ledger.create(session, writing, new)
     assert (await stored_vectors(resources))["I am late."] == []

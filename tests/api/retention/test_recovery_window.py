@@ -75,7 +75,7 @@ async def test_what_is_deleted_can_be_recovered_for_48_hours(
     clock.advance(timedelta(hours=48) - timedelta(seconds=1))
     await UpkeepService.of(resources).sweep()
     newest, oldest = await history(client, path)
-    assert (newest["action"], newest.get("fact")) == ("DELETED", None)
+    assert (newest["action"], newest.get("fact")) == ("DELETED", "")
     assert ok(await client.get(path_of(oldest["name"])))["fact"] == FACT
     ok(await roll_back(client, path, id_of(oldest)))
     assert await listed(client) == [FACT]

@@ -38,6 +38,7 @@ async def database(resources: Resources, clock: FixedClock, embedder: ScriptedEm
         engine=EngineName("default", "local", 1),
         now=clock.now(),
         operation_id="1",
+        caller=None,
         model_id=embedder.model_id,
         recovery=timedelta(days=1),
         revision_expire_time=clock.now() + timedelta(days=1),

@@ -39,6 +39,7 @@ async def _fill(database: Database, clock: FixedClock, embedder: ScriptedEmbedde
         engine=EngineName.parse(ENGINE),
         now=clock.now(),
         operation_id="1",
+        caller=None,
         model_id=embedder.model_id,
         recovery=timedelta(hours=48),
         revision_expire_time=clock.now() + timedelta(days=365),

@@ -17,19 +17,22 @@ from app.adapters.db.filter_fields import (
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
 from app.adapters.db.metadata_filters import MetadataField
+from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.scopes_fields import ScopesField
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.filtering.parser import parse_filter
+from app.kernel.names import EngineName
 
 DIALECT = create_engine("postgresql+psycopg://").dialect
 ROWS = Table(
     "rows",
     MetaData(),
-    *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows")),
+    *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows", "made_by")),
     Column("create_time", DateTime(timezone=True)),
     Column("number", BigInteger()),
     *(Column(name, JSONB()) for name in ("scope", "labels", "topics", "metadata", "scopes")),
 )
+ENGINE = EngineName("p", "l", 7)
 FIELDS: Fields = {
     "fact": TextField(ROWS.c.fact),
     "state": EnumField(ROWS.c.state, ["ON", "OFF"]),
@@ -43,6 +46,8 @@ FIELDS: Fields = {
     "is_on": BooleanField(ROWS.c.state == "ON", ROWS.c.state != "ON"),
     "code": EnumField(ROWS.c.state, {"YES": "y'1"}),
     "user": ScopesField(ROWS.c.scopes),
+    "memory": ResourceField(ROWS.c.fact, ENGINE, r"memories/([^/]+)"),
+    "made_by": OptionalResourceField(ROWS.c.made_by, ENGINE, r"(?:memories/x/)?operations/([^/]+)"),
 }
 
 
@@ -99,6 +104,52 @@ def test_indexed_conditions_are_used() -> None:
     hashed = sql(r'scope="{\"user\": \"1\"}"')
     assert "rows.scope_hash = " in hashed
     assert "rows.scope = " in hashed
+
+    assert sql("scope.k=v") == sql("scope.k:v") == "rows.scope @> %(param_1)s::JSONB"
+    assert "->>" in sql("scope.k!=v")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "17",
+        "reasoningEngines/7/memories/17",
+        "memoryBanks/7/memories/17",
+        "projects/p/locations/l/reasoningEngines/7/memories/17",
+        "projects/-/locations/-/reasoningEngines/7/memories/17",
+        "projects/p/locations/-/memoryBanks/7/memories/17",
+    ],
+)
+def test_a_resource_is_named_by_its_id_or_in_full(text: str) -> None:
+    compiled = clause(f'memory="{text}"').condition.compile(dialect=DIALECT)
+    assert compiled.params == {"param_1": "17"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reasoningEngines/8/memories/17",
+        "projects/other/locations/l/reasoningEngines/7/memories/17",
+        "projects/p/locations/other/reasoningEngines/7/memories/17",
+        "projects/p/reasoningEngines/7/memories/17",
+        "engines/7/memories/17",
+        "memories/17",
+        "reasoningEngines/7/operations/17",
+        "reasoningEngines/7/memories/17/revisions/1",
+        "reasoningEngines/7/memories/",
+        "/",
+    ],
+)
+def test_a_resource_of_another_kind_or_engine_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument, match="the value must be an id, or a full name in this"):
+        clause(f'memory="{text}"')
+
+
+def test_an_optional_resource_may_be_missing() -> None:
+    assert sql("made_by:*") == "rows.made_by IS NOT NULL"
+    assert sql("made_by!=1") == "rows.made_by IS DISTINCT FROM %(param_1)s::VARCHAR"
+    for name in ("reasoningEngines/7/operations/1", "reasoningEngines/7/memories/x/operations/1"):
+        assert sql(f'made_by="{name}"') == "rows.made_by = %(param_1)s::VARCHAR"
 
 
 def test_a_known_name_is_spelt_so_that_partial_indexes_serve_it() -> None:
@@ -162,6 +213,9 @@ def test_numbers_are_compared_as_numbers() -> None:
         (r'scope="{\"a\": \"1\", \"a\": \"2\"}"', 7, "the value must be a JSON object of texts"),
         (r'scope="{\"\\ud800\": \"\"}"', 7, "the value must be a JSON object of texts"),
         (f'scope="{"[" * 3000}"', 7, "the value must be a JSON object of texts"),
+        ("memory:x", 1, "memory takes the operators != ="),
+        ("made_by<x", 1, "made_by takes the operators != : ="),
+        ("made_by:x", 9, "the value after a colon must be a bare *."),
         ('fact=~"("', 7, "a regular expression must have RE2 syntax."),
         (f'fact=~"{"a" * 21}"', 7, "a regular expression must have at most 20 characters."),
     ],

@@ -16,6 +16,7 @@ from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.logic.names import Erased, mentioned, texts_in, without
+from app.memory.memories.store import ledger
 from app.platform.access.store import erasure as keys
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import erasure as events
@@ -193,15 +194,18 @@ class Traces:
     ) -> dict[str, int]:
         """Rename what the callers did; return the counts of changed rows.
 
-        Given `since`, events of the audit log before it are left out.
+        Given `since`, events of the audit log and revisions before it are left out.
         """
         if not callers:
-            return {"audit_events": 0, "operations": 0}
+            return {"audit_events": 0, "operations": 0, "memory_revisions": 0}
         engine_id, alias = self.subject.engine_id, self.alias
         await keys.rename_creators(session, callers, alias)
         return {
             "audit_events": await events.rename_callers(session, engine_id, callers, alias, since),
             "operations": await operations.rename_callers(session, engine_id, callers, alias),
+            "memory_revisions": await ledger.rename_callers(
+                session, engine_id, callers, alias, since
+            ),
         }
 
     async def end_keys(

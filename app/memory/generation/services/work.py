@@ -73,6 +73,7 @@ class GenerationTask:
     Attributes:
         operation_id: the operation that its revisions name.
         kind: that of the operation whose work it is.
+        caller: the id of the key that asked for it; None: the service itself.
         request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
         finish: awaited in the transaction of the changes, with the response and the metadata;
@@ -86,6 +87,7 @@ class GenerationTask:
     engine: EngineName
     operation_id: str
     kind: str
+    caller: str | None
     request: GenerateMemoriesRequest
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
@@ -255,20 +257,20 @@ class Generation:
         Raises:
             Aborted: a memory was changed since it was read.
         """
-        service = MemoryService.of(self.resources)
+        task, service = self.task, MemoryService.of(self.resources)
         now = self.resources.clock.now()
         author, version = summary.author(self.meter)
         async with self.resources.db.transaction() as session:
-            engine = await engines.get(session, self.task.engine, Lock.SHARED)
+            engine = await engines.get(session, task.engine, Lock.SHARED)
             writing = replace(
-                service.writing_for(engine, self.task.operation_id, now, self.task.request),
+                service.writing_for(engine, task.operation_id, now, task.request, task.caller),
                 author=author,
                 prompt_version=version,
             )
             most = self.resources.settings.tuning.max_metadata_entries
             origin = summary.provenance
-            writer = GenerationWriter(session, engine, writing, self.task.request, origin, most)
-            if self.task.request.validate_only:
+            writer = GenerationWriter(session, engine, writing, task.request, origin, most)
+            if task.request.validate_only:
                 await writer.check(planned.changes)
                 shown = preview(writing.engine, author, planned, summary.dropped)
                 response = summary.masking.preview(shown)
@@ -276,7 +278,7 @@ class Generation:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
             await self._record_costs(session)
-            await self.task.finish(session, response, self._details(summary, writing))
+            await task.finish(session, response, self._details(summary, writing))
 
     def _details(self, summary: "_Summary", writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.base import EXACTLY_ONE, WireModel
-from app.kernel.wire.labels import Labels
+from app.kernel.wire.labels import RevisionLabels
 from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
 from app.kernel.wire.scalars import PositiveDuration, Timestamp, one_of
 from app.memory.memories.store.columns import no_content, shown_content, wire_names
@@ -158,7 +158,7 @@ def _check_structured(content: StructuredContent) -> StructuredContent:
 class RevisionFields(WireModel):
     """Request fields for the revisions that a write makes; at most one sets their life."""
 
-    revision_labels: Labels | None = None
+    revision_labels: RevisionLabels | None = None
     revision_expire_time: Timestamp | None = None
     revision_ttl: PositiveDuration | None = None
     disable_memory_revisions: bool | None = None

@@ -307,28 +307,30 @@ class MemoryService:
         self, engine: EngineRow, new: NewOperation, request: RevisionFields
     ) -> ChangeContext:
         """Return the context that all changes of a request share."""
-        return self.writing_for(engine, new.operation_id, new.now, request)
+        return self.writing_for(engine, new.operation_id, new.now, request, self.db.caller)
 
     def writing_for(
-        self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
+        self,
+        engine: EngineRow,
+        operation_id: str,
+        now: datetime,
+        request: RevisionFields,
+        caller: str | None,
     ) -> ChangeContext:
-        """Return the context that all changes of an operation share."""
+        """Return the context that all changes of an operation share; `caller` asked for it."""
         config = config_of(engine)
-        life = Life(
-            request.revision_ttl,
-            request.revision_expire_time,
-            ("revisionTtl", "revisionExpireTime"),
-        )
+        names = ("revisionTtl", "revisionExpireTime")
+        life = Life(request.revision_ttl, request.revision_expire_time, names)
+        ends = revision_expiry(config, now, life.end(now), self.settings.revision_ttl)
         return ChangeContext(
             engine=name_of(engine),
             now=now,
             operation_id=operation_id,
+            caller=caller,
             model_id=self.embedding.serving(engine),
             adopts_model=engine.embedding_model is None,
             recovery=self.settings.recovery_window,
-            revision_expire_time=revision_expiry(
-                config, now, life.end(now), self.settings.revision_ttl
-            ),
+            revision_expire_time=ends,
             labels=request.revision_labels or {},
             keeps_revisions=not (
                 request.disable_memory_revisions or config.disable_memory_revisions

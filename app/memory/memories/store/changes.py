@@ -32,6 +32,8 @@ class ChangeContext:
     """Stored full name."""
     now: datetime
     operation_id: str
+    caller: str | None
+    """Id of the key that asked for the operation; None: the service itself."""
     model_id: str
     """Model that serves the engine."""
     recovery: timedelta

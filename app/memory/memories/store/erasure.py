@@ -1,12 +1,13 @@
-"""Every statement that removes memories for good, with what is derived from them.
+"""Every statement that removes memories for good, with what is derived from them and who asked.
 
 Called by `store/ledger.py` alone. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, cast, delete, func, select, update
+from sqlalchemy import ColumnElement, cast, delete, func, select, true, update
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters.db.arrays import all_of, any_of
@@ -128,6 +129,24 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         .values(extracted_memories=cast([], JSONB))
         .execution_options(synchronize_session=False)
     )
+
+
+async def rename_callers(
+    session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
+) -> int:
+    """Put an alias in place of callers in an engine's revisions; return the number of revisions.
+
+    Given `since`, revisions before it are left out.
+    """
+    is_recent = true() if since is None else RevisionRow.create_time >= since
+    renamed = await session.execute(
+        update(RevisionRow)
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.caller.in_(callers), is_recent)
+        .values(caller=alias)
+        .returning(RevisionRow.revision_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(renamed.all())
 
 
 async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:

@@ -37,6 +37,9 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store.repository import NewOperation
 
+rename_callers = erasure.rename_callers
+"""Puts an alias in place of callers in an engine's history, at a user's request."""
+
 
 @dataclass(frozen=True)
 class _Effect:
@@ -104,8 +107,7 @@ async def create_by_one_statement(
     values = _values(writing, new)
     row = MemoryRow(**values)
     response = response_of(writing, row)
-    names = {"resource": response["name"], "operation": operation.name}
-    event = audit(names)
+    event = audit({"resource": response["name"], "operation": operation.name})
     rows = {
         "memory": values,
         "vector": vectors.values_of(row, writing.model_id, vector),
@@ -389,6 +391,7 @@ def _revision(
         "author": writing.author,
         "prompt_version": writing.prompt_version,
         "operation_id": writing.operation_id,
+        "caller": writing.caller,
         "restored_revision_id": restores,
         "redact_time": None,
         "create_time": writing.now,

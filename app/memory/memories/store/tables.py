@@ -17,7 +17,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonList, JsonObject
 from app.adapters.db.bindings import ByParent, ByScope, parts_index
-from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.columns import EMBEDDING, IN_BYTE_ORDER
 from app.memory.memories.store.roles import ColumnRole
 
 # Accents are removed, as `folded` does for queries.
@@ -172,7 +172,8 @@ class UnembeddedRow(Base):
 class RevisionRow(MemoryContent, Base):
     """A snapshot of a memory after one change. Appended by the ledger alone.
 
-    It never changes, but that a scan masks sensitive values in it (`redact_time`).
+    It never changes, but that a scan masks sensitive values in it (`redact_time`), and an erasure
+    puts an alias in place of its `caller`.
     """
 
     __tablename__ = "memory_revisions"
@@ -186,6 +187,7 @@ class RevisionRow(MemoryContent, Base):
         ),
         Index("ix_memory_revisions_expire_time", "expire_time"),
         Index("ix_memory_revisions_operation", "engine_id", "operation_id"),
+        Index("ix_memory_revisions_time", "engine_id", "create_time", "revision_id"),
     )
 
     engine_id: Mapped[int] = mapped_column(
@@ -205,6 +207,7 @@ class RevisionRow(MemoryContent, Base):
     author: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
     prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
     operation_id: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
+    caller: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
     restored_revision_id: Mapped[int | None] = mapped_column(info={"role": ColumnRole.HISTORY})
     redact_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.HISTORY})
     create_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.HISTORY})
@@ -227,6 +230,6 @@ class RevisionLabelRow(Base):
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    key: Mapped[str] = mapped_column(Text, primary_key=True)
-    value: Mapped[str] = mapped_column(Text, primary_key=True)
+    key: Mapped[str] = mapped_column(IN_BYTE_ORDER, primary_key=True)
+    value: Mapped[str] = mapped_column(IN_BYTE_ORDER, primary_key=True)
     revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

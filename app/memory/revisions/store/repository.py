@@ -4,19 +4,57 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
-from app.adapters.db.filter_fields import MapField
+from app.adapters.db.filter_fields import (
+    EnumField,
+    MapField,
+    TextField,
+    TimestampField,
+)
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import Slice
+from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
-from app.kernel.names import MemoryName, RevisionName
-from app.memory.memories.store.repository import is_known
+from app.kernel.names import EngineName, RevisionName
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.changes import Action
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
+
+
+@dataclass(frozen=True)
+class ReadRevision:
+    """A revision with what readers are told of its memory.
+
+    Attributes:
+        row: the revision.
+        scope: the scope of the memory.
+        has_fact: False if the content of the memory is structured alone.
+    """
+
+    row: RevisionRow
+    scope: dict[str, str]
+    has_fact: bool
+
+    @property
+    def create_time(self) -> datetime:
+        """The first part of `KEY_IN_ENGINE`."""
+        return self.row.create_time
+
+    @property
+    def revision_id(self) -> int:
+        """The second part of `KEY_IN_ENGINE`."""
+        return self.row.revision_id
+
+    @property
+    def version(self) -> int:
+        """The whole of `KEY_IN_MEMORY`."""
+        return self.row.version
 
 
 def _has_label(key: str, value: str) -> ColumnElement[bool]:
@@ -29,12 +67,29 @@ def _has_label(key: str, value: str) -> ColumnElement[bool]:
     )
 
 
-FILTER_FIELDS: Fields = {"labels": MapField(RevisionRow.labels, _has_label)}
-"""Fields that the filter of revisions accepts."""
+_FIELDS: Fields = {
+    "labels": MapField(RevisionRow.labels, _has_label),
+    "action": EnumField(RevisionRow.action, tuple(Action)),
+    "author": TextField(RevisionRow.author),
+    "caller": TextField(RevisionRow.caller),
+    "create_time": TimestampField(RevisionRow.create_time),
+    "scope": memories.FILTER_FIELDS["scope"],
+}
+_OF_MEMORY = r"memories/([^/]+)"
+_OF_OPERATION = r"(?:(?:memories|sessions)/[^/]+/)?operations/([^/]+)"
 KEY_IN_MEMORY = (RevisionRow.version,)
 """The order of the revisions of one memory."""
-KEY_IN_ENGINE = (RevisionRow.revision_id,)
-"""The order of the revisions of several memories; ids are ordered by time."""
+KEY_IN_ENGINE = (RevisionRow.create_time, RevisionRow.revision_id)
+"""The order of the revisions of several memories; ids alone are ordered within one process."""
+
+
+def filter_fields(engine: EngineName, memory_id: str | None) -> Fields:
+    """Return the filterable fields of a memory's revisions; None: of all memories."""
+    operation = OptionalResourceField(RevisionRow.operation_id, engine, _OF_OPERATION)
+    fields: Fields = {**_FIELDS, "operation": operation}
+    if memory_id is not None:
+        return fields
+    return {**fields, "memory": ResourceField(RevisionRow.memory_id, engine, _OF_MEMORY)}
 
 
 async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
@@ -109,46 +164,36 @@ async def latest_facts(
     return {memory_id: facts[1:] for memory_id, facts in by_memory.items()}
 
 
-async def list_of_memory(
-    session: Session,
-    name: MemoryName,
-    clause: ColumnElement[bool],
-    now: datetime,
-    page: Slice,
-) -> Sequence[RevisionRow]:
-    """Return a page of a memory's revisions."""
-    statement = select(RevisionRow).where(
-        RevisionRow.engine_id == name.engine.engine,
-        RevisionRow.memory_id == name.memory,
-        RevisionRow.expire_time > now,
-        clause,
-    )
-    return (await session.execute(page.applied(statement))).scalars().all()
+def until(moment: datetime) -> ColumnElement[bool]:
+    """Select the revisions up to and including a moment."""
+    return RevisionRow.create_time <= moment
 
 
-async def list_of_engine(
+async def list_page(
     session: Session,
     engine_id: int,
+    memory_id: str | None,
     clause: ColumnElement[bool],
     now: datetime,
     page: Slice,
-) -> Sequence[RevisionRow]:
-    """Return a page of the readable revisions of an engine's memories."""
+) -> Sequence[ReadRevision]:
+    """Return a page of the readable revisions of a memory; None: of an engine's memories."""
+    of_memory = and_(
+        MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
+    )
     statement = (
-        select(RevisionRow)
-        .join(
-            MemoryRow,
-            and_(
-                MemoryRow.engine_id == RevisionRow.engine_id,
-                MemoryRow.memory_id == RevisionRow.memory_id,
-            ),
-        )
+        select(RevisionRow, MemoryRow.scope, MemoryRow.fact.is_not(None))
+        .join(MemoryRow, of_memory)
         .where(
             RevisionRow.engine_id == engine_id,
             MemoryRow.engine_id == engine_id,
             RevisionRow.expire_time > now,
-            is_known(now),
+            memories.is_known(now),
             clause,
         )
     )
-    return (await session.execute(page.applied(statement))).scalars().all()
+    if memory_id is not None:
+        one = and_(RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id)
+        statement = statement.where(one)
+    rows = (await session.execute(page.applied(statement))).all()
+    return [ReadRevision(*row) for row in rows]

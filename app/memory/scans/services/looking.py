@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.kernel.wire.labels import MAX_LABEL_CHARS
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.platform.privacy.logic.guard import Guard
 
@@ -26,7 +26,7 @@ def look(guard: Guard, columns: Mapping[str, Any]) -> Looked:
     changed = {name: found.value[name] for name in columns if found.value[name] != columns[name]}
     if "labels" in changed:
         changed["labels"] = {
-            key[:MAX_LABEL_CHARS]: value[:MAX_LABEL_CHARS]
+            key[:MAX_LABEL_CHARS]: value[:MAX_REVISION_LABEL_CHARS]
             for key, value in changed["labels"].items()
         }
     if "user_metadata" in changed:

@@ -173,8 +173,10 @@ class _Scanning:
 
     async def _redact(self, session: Session, engine: EngineRow, redacted: Redacted) -> None:
         service = MemoryService.of(self.resources)
-        operation_id, now = self.job.claim.owned.operation_id, self.resources.clock.now()
-        writing = service.writing_for(engine, operation_id, now, RevisionFields())
+        claim, now = self.job.claim, self.resources.clock.now()
+        writing = service.writing_for(
+            engine, claim.owned.operation_id, now, RevisionFields(), claim.caller
+        )
         await ledger.redact(session, writing, redacted)
 
     async def texts(self, texts: TextsOf, progress: Progress) -> Progress:

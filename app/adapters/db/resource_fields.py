@@ -1,0 +1,54 @@
+"""The field types of filters that name resources, by their ids or in full."""
+
+import re
+
+from sqlalchemy import Text, literal
+from typing_extensions import override
+
+from app.adapters.db.filter_fields import EQUALITY, Column, Condition, Field, invalid_value
+from app.kernel.filtering.syntax import Comparison, Operator
+from app.kernel.names import EngineName
+
+
+class ResourceField(Field):
+    """A column with ids of resources of an engine, which a filter may also name in full.
+
+    `name` is the form of a name's part after the engine, with the id as its group.
+    """
+
+    operators = EQUALITY
+
+    def __init__(self, column: Column, engine: EngineName, name: str) -> None:
+        self._column = column
+        self._engine = engine
+        self._name = re.compile(f"(.+?)/{name}")
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        identity = literal(self._id(comparison), Text())
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(identity)
+        return self._column == identity
+
+    def _id(self, comparison: Comparison) -> str:
+        if "/" not in comparison.value:
+            return comparison.value
+        match = self._name.fullmatch(comparison.value)
+        if match is None or not self._engine.is_named(match[1]):
+            raise invalid_value(comparison, "must be an id, or a full name in this engine.")
+        return match[2]
+
+
+class OptionalResourceField(ResourceField):
+    """The same of a column that may be null."""
+
+    operators = ResourceField.operators | {Operator.HAS}
+    takes_presence = True
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.operator is not Operator.HAS:
+            return super().condition(comparison)
+        if not comparison.asks_for_presence:
+            raise invalid_value(comparison, "after a colon must be a bare *.")
+        return self._column.is_not(None)

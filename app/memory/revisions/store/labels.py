@@ -1,0 +1,96 @@
+"""The statement that lists the labels in use.
+
+It takes part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, literal, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Session
+from app.kernel.text import after_all_with
+from app.memory.memories.store.repository import is_known
+from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
+
+KEYS = (RevisionLabelRow.key,)
+"""The order of a list of keys."""
+VALUES = (RevisionLabelRow.value,)
+"""The order of a list of the values of a key."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The labels that a list has.
+
+    Attributes:
+        engine_id: the engine of the revisions.
+        key: whose values are listed; None: the keys are.
+        prefix: how each entry begins.
+        now: when the revisions must be readable.
+    """
+
+    engine_id: int
+    key: str | None
+    prefix: str
+    now: datetime
+
+
+async def list_page(session: Session, wanted: Wanted, page: Slice) -> Sequence[Row[Any]]:
+    """Return a page of the different keys or values of readable revisions.
+
+    Each step looks up the entry after the one before it in the index, so the time of a page depends
+    on its length and not on the number of revisions.
+    """
+    (column,) = page.key
+    first = column >= wanted.prefix if page.after is None else column > page.after[0]
+    entries = select(
+        _next(wanted, column, first).label(column.key), literal(1).label("number")
+    ).cte("entries", recursive=True)
+    last = entries.c[column.key]
+    entries = entries.union_all(
+        select(_next(wanted, column, column > last), entries.c.number + 1).where(
+            last.is_not(None), entries.c.number < page.limit
+        )
+    )
+    found = entries.c[column.key]
+    statement = select(found).where(found.is_not(None)).order_by(entries.c.number)
+    return (await session.execute(statement)).all()
+
+
+def _next(
+    wanted: Wanted, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
+) -> ScalarSelect[str]:
+    """Select the first entry within a bound of which there is a readable revision."""
+    end = after_all_with(wanted.prefix)
+    of_revision = and_(
+        RevisionRow.engine_id == RevisionLabelRow.engine_id,
+        RevisionRow.revision_id == RevisionLabelRow.revision_id,
+    )
+    of_memory = and_(
+        MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
+    )
+    statement = (
+        select(column)
+        .join(RevisionRow, of_revision)
+        .join(MemoryRow, of_memory)
+        .where(
+            RevisionLabelRow.engine_id == wanted.engine_id,
+            RevisionRow.engine_id == wanted.engine_id,
+            MemoryRow.engine_id == wanted.engine_id,
+            RevisionRow.expire_time > wanted.now,
+            is_known(wanted.now),
+            bound,
+        )
+        .order_by(column)
+        .limit(1)
+    )
+    if wanted.key is not None:
+        statement = statement.where(RevisionLabelRow.key == wanted.key)
+    if end is not None:
+        statement = statement.where(column < end)
+    return statement.scalar_subquery()

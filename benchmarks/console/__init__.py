@@ -1,0 +1,1 @@
+"""How quickly an administrator finds things in a large bank."""
