@@ -4,6 +4,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | --- | --- |
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
+| optional moment | as a moment, and `:` as `=`; `:*` it has one |
 | enum | `=` `:` `!=` with a known name |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
@@ -53,6 +54,7 @@ REGEX_OPERATORS = frozenset({Operator.MATCHES, Operator.MATCHES_NOT})
 
 _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] = {
     Operator.EQUAL: operator.eq,
+    Operator.HAS: operator.eq,
     Operator.LESS: operator.lt,
     Operator.LESS_OR_EQUAL: operator.le,
     Operator.GREATER: operator.gt,
@@ -127,6 +129,35 @@ class TimestampField(Field):
             return self._column.is_distinct_from(moment)
         compare = _COMPARISONS[comparison.operator]
         return compare(self._column, moment)
+
+
+class OptionalTimestampField(TimestampField):
+    """A timestamp column that is null in some rows."""
+
+    operators = TimestampField.operators | {Operator.HAS}
+    takes_presence = True
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.asks_for_presence:
+            # The predicate of a partial index, word for word.
+            return self._column.is_not(None)
+        return super().condition(comparison)
+
+
+class WithheldField(Field):
+    """A field that a filter may name only if the request asks for it otherwise, by `needs`."""
+
+    operators = frozenset(Operator)
+    takes_presence = True
+
+    def __init__(self, needs: str) -> None:
+        self._needs = needs
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        name = ".".join(comparison.path)
+        raise invalid_filter(comparison.column, f"{name} needs {self._needs}.")
 
 
 class EnumField(Field):

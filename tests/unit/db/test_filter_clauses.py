@@ -9,9 +9,11 @@ from app.adapters.db.filter_fields import (
     IntegerField,
     MapField,
     MemberField,
+    OptionalTimestampField,
     ScopeField,
     TextField,
     TimestampField,
+    WithheldField,
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
 from app.kernel.errors import InvalidArgument, Reason
@@ -23,6 +25,7 @@ ROWS = Table(
     MetaData(),
     *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows")),
     Column("create_time", DateTime(timezone=True)),
+    Column("delete_time", DateTime(timezone=True)),
     Column("number", BigInteger()),
     *(Column(name, JSONB()) for name in ("scope", "labels", "topics")),
 )
@@ -34,6 +37,8 @@ FIELDS: Fields = {
     "labels": MapField(ROWS.c.labels, lambda key, value: ROWS.c.label_rows == f"{key}/{value}"),
     "topics.managed_memory_topic": MemberField(ROWS.c.topics, "managedMemoryTopic", ["A", "B"]),
     "number": IntegerField(ROWS.c.number),
+    "delete_time": OptionalTimestampField(ROWS.c.delete_time),
+    "recover_until": WithheldField("showDeleted=true"),
 }
 
 
@@ -89,6 +94,11 @@ def test_indexed_conditions_are_used() -> None:
     assert "rows.scope = " in hashed
 
 
+def test_the_presence_of_a_moment_is_the_predicate_of_its_index() -> None:
+    assert sql("delete_time:*") == sql("deleteTime:*") == "rows.delete_time IS NOT NULL"
+    assert sql("delete_time:5") == sql("delete_time=5")
+
+
 def test_numbers_are_compared_as_numbers() -> None:
     assert sql("number=7") == sql("number:7") == "rows.number = %(param_1)s::BIGINT"
     assert sql("number!=7") == "rows.number IS DISTINCT FROM %(param_1)s::BIGINT"
@@ -109,6 +119,10 @@ def test_numbers_are_compared_as_numbers() -> None:
         ("state<ON", 1, "state takes the operators"),
         ("create_time:5", 1, "create_time takes the operators"),
         ("scope:*", 7, "this field does not take a bare *."),
+        ('delete_time:"*"', 13, "the value must be an ISO 8601 moment"),
+        ("delete_time=~x", 1, "delete_time takes the operators"),
+        ("fact=x recover_until:*", 8, "recover_until needs showDeleted=true."),
+        ("recoverUntil<5", 1, "recoverUntil needs showDeleted=true."),
         ("state=x", 7, "the value must be one of ON, OFF."),
         ("number=x", 8, "the value must be a whole number of 0 to 9223372036854775807."),
         ("number=9223372036854775808", 8, "the value must be a whole number of 0 to"),
