@@ -30,6 +30,9 @@ LISTS: list[tuple[str, str, Json]] = [
     ("/memories", "memories", {}),
     ("/memories", "memories", {"orderBy": "create_time"}),
     ("/memories", "memories", {"orderBy": "update_time desc"}),
+    ("/memories", "memories", {"showDeleted": True, "orderBy": "delete_time"}),
+    ("/memories", "memories", {"showDeleted": True, "orderBy": "delete_time desc"}),
+    ("/memories", "memories", {"showDeleted": True, "filter": "delete_time:*"}),
     ("/memories/fact-0/revisions", "memoryRevisions", {}),
     ("/memories/-/revisions", "memoryRevisions", {}),
     ("/sessions", "sessions", {}),
@@ -57,6 +60,9 @@ async def _fill(
             f"/memories?memoryId=fact-{number}", json={"fact": f"Fact {number}.", "scope": USER}
         )
         ok(answer)
+        deleted = {"fact": f"Old fact {number}.", "scope": USER}
+        ok(await client.post(f"/memories?memoryId=old-{number}", json=deleted))
+        ok(await client.delete(f"/memories/old-{number}"))
         ok(await client.patch("/memories/fact-0", json={"fact": f"Version {number}."}))
         await new_path(client)
         await talk(client, SESSION, number)

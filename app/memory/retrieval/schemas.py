@@ -7,7 +7,8 @@ from pydantic import ConfigDict, Field, model_validator
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.memory.memories.schemas.memories import FilterGroups, Memory, Scope
+from app.memory.memories.schemas.filter_groups import FilterGroups
+from app.memory.memories.schemas.memories import Memory, Scope
 from app.platform.engines.logic.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
 
 

@@ -7,8 +7,11 @@ from fastapi import Depends
 from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
 from app.kernel.permissions import Permission
-from app.memory.memories.schemas.memories import RollbackMemoryRequest
-from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
+from app.memory.revisions.schemas import (
+    ListMemoryRevisionsResponse,
+    MemoryRevision,
+    RollbackMemoryRequest,
+)
 from app.memory.revisions.service import ALL_MEMORIES, RevisionService
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
@@ -76,7 +79,10 @@ async def get_revision(
 async def roll_back(
     context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
 ) -> Operation:
-    """Restore a memory to a revision; a deleted memory is brought back."""
+    """Restore a memory to a revision; a deleted memory is brought back.
+
+    With `validateOnly`, nothing changes: the response has the change as `plannedChanges`.
+    """
     once = context.once({"body": body.sent(), "etag": if_match})
     service = RevisionService.of(context.resources)
     row = await service.roll_back(name, body, if_match, once)

@@ -2,15 +2,30 @@
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, StrictInt
 
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import Labels
 from app.kernel.wire.scalars import Timestamp
-from app.memory.memories.schemas.memories import MemoryContentFields
+from app.memory.memories.schemas.memories import MemoryContentFields, SingleRevisionFields
 from app.memory.memories.store.columns import shown_content
 from app.memory.memories.store.tables import RevisionRow
+
+
+class RollbackMemoryRequest(SingleRevisionFields):
+    """The revision to restore."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
+    )
+
+    target_revision_id: str | StrictInt = Field(
+        description="The id of a revision of the memory, or its full name."
+    )
+    validate_only: bool | None = Field(
+        None, description="Change nothing; respond with the change that the rollback would make."
+    )
 
 
 class ExtractedMemory(WireModel):
@@ -36,7 +51,9 @@ class MemoryRevision(MemoryContentFields):
     labels: Labels | None = None
     extracted_memories: list[ExtractedMemory] | None = None
     structured_data: dict[str, Any] | None = None
-    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK` or `REDACTED`.")
+    action: str = Field(
+        description="`CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK`, `UNDELETED` or `REDACTED`."
+    )
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
