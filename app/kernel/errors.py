@@ -90,6 +90,8 @@ class Reason(StrEnum):
     """The named resource does not exist, or no longer does."""
     ID_TAKEN = "ID_TAKEN"
     """A resource with this id exists."""
+    NOT_DELETED = "NOT_DELETED"
+    """The memory is live; only a deleted one is brought back."""
     REQUEST_ID_REUSED = "REQUEST_ID_REUSED"
     """The request id was used with another request."""
     ETAG_STALE = "ETAG_STALE"

@@ -13,7 +13,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NoReturn, cast
+from types import UnionType
+from typing import Any, NoReturn, cast, get_args
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.names import MAX_INT64
@@ -26,8 +27,8 @@ MAX_PAGE_SIZE = 1000
 MAX_TOKEN_CHARS = 4096
 _DIGEST_BYTES = 12
 
-KeyPart = str | int | float | datetime | bytes
-"""One column of a page's last key."""
+KeyPart = str | int | float | datetime | bytes | None
+"""One column of a page's last key; None: it has no value there."""
 
 Query = str | Mapping[str, object]
 """The query of a token: everything that decides the rows and their order, as JSON values."""
@@ -72,7 +73,7 @@ def encode_token(query: Query, key: Sequence[KeyPart]) -> str:
     return _encode_bytes(_compact([_digest(query, parts), *parts]))
 
 
-def decode_token(token: str, query: Query) -> list[str | int | float]:
+def decode_token(token: str, query: Query) -> list[str | int | float | None]:
     """Return the key of a token, with times and bytes as text: see `typed_key`.
 
     Raises:
@@ -81,14 +82,16 @@ def decode_token(token: str, query: Query) -> list[str | int | float]:
     decoded = _decode_json(token)
     if not isinstance(decoded, list) or not decoded or not all(_is_scalar(p) for p in decoded):
         _refuse()
-    digest, *parts = cast("list[str | int | float]", decoded)
+    digest, *parts = cast("list[str | int | float | None]", decoded)
     if digest != _digest(query, parts):
         _refuse()
     return parts
 
 
-def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[Any, ...]:
+def typed_key(key: Sequence[object], /, *types: type[object] | UnionType) -> tuple[Any, ...]:
     """Check the parts of a decoded key against their types; times, in UTC, and bytes are parsed.
+
+    A part of a type such as `str | None` may be missing.
 
     Raises:
         InvalidArgument: a part is missing, is one too many, or has another type.
@@ -98,7 +101,7 @@ def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[Any, ...]
     return tuple(_typed(part, kind) for part, kind in zip(key, types, strict=True))
 
 
-def _written(part: KeyPart) -> str | int | float:
+def _written(part: KeyPart) -> str | int | float | None:
     match part:
         case datetime():
             return part.isoformat()
@@ -108,12 +111,13 @@ def _written(part: KeyPart) -> str | int | float:
             return part
 
 
-def _typed(part: object, kind: type[object]) -> object:
-    if kind is datetime and isinstance(part, str):
+def _typed(part: object, kind: type[object] | UnionType) -> object:
+    kinds = get_args(kind) or (kind,)
+    if datetime in kinds and isinstance(part, str):
         return _moment(part)
-    if kind is bytes and isinstance(part, str):
+    if bytes in kinds and isinstance(part, str):
         return _bytes(part)
-    if type(part) is not kind:
+    if type(part) not in kinds:
         _refuse()
     return part
 
@@ -136,10 +140,10 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_scalar(part: object) -> bool:
-    """Return True if the part can be a column's value: no bool, nothing Postgres cannot hold."""
+    """Return True if a column can have the part: no bool, nothing Postgres cannot hold."""
+    if part is None or isinstance(part, bool):
+        return part is None
     match part:
-        case bool():
-            return False
         case int():
             return -MAX_INT64 <= part <= MAX_INT64
         case float():

@@ -14,6 +14,7 @@ class Permission(StrEnum):
     MEMORIES_RETRIEVE = "memories.retrieve"
     REVISIONS_GET = "revisions.get"
     REVISIONS_LIST = "revisions.list"
+    """Also needed to be shown deleted memories."""
     SESSIONS_GET = "sessions.get"
     SESSIONS_LIST = "sessions.list"
     EVENTS_LIST = "events.list"
@@ -33,6 +34,7 @@ class Permission(StrEnum):
     MEMORIES_UPDATE = "memories.update"
     MEMORIES_DELETE = "memories.delete"
     MEMORIES_ROLLBACK = "memories.rollback"
+    """Also brings deleted memories back."""
     OPERATIONS_UNDO = "operations.undo"
     OPERATIONS_DELETE = "operations.delete"
 

@@ -83,6 +83,13 @@ async def with_revision(service: Service, place: Names) -> Names:
     return replace(found, revision=last_part(listed["memoryRevisions"][0]["name"]))
 
 
+async def with_deleted_memory(service: Service, place: Names) -> Names:
+    """Create a memory, and delete it for a while."""
+    found = await with_memory(service, place)
+    await service.done(Asked("DELETE", found.path(ENGINE + "/memories/{memory}")))
+    return found
+
+
 async def with_session(service: Service, place: Names) -> Names:
     session = "S" + secrets.token_hex(8)
     body = {"userId": place.user}

@@ -185,7 +185,7 @@ def test_task_memory(server: LiveServer, engine: str) -> None:
 
 def test_undo(server: LiveServer, engine: str) -> None:
     page = DOCS / "guides" / "undo-and-recovery.md"
-    preview, change, undo, ways_back = samples(page, "sh")
+    preview, change, undo, *ways_back = samples(page, "sh")
     post = _with_post(server, engine)
     *_, previewed, changed = _shell(
         post, _first_memory(), "settle", preview, "settle", change, "settle"
@@ -199,10 +199,18 @@ def test_undo(server: LiveServer, engine: str) -> None:
     revisions = _get(server, f"{memory}/revisions")["memoryRevisions"]
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|", page.read_text(), re.MULTILINE)
     assert [(revision["action"], revision["fact"]) for revision in revisions] == rows
-    script = re.sub(r"memories/\d+", f"memories/{_id(memory)}", ways_back)
     target = f'"targetRevisionId": "{_id(revisions[0]["name"])}"'
-    *_, restored = _shell(post, re.sub(r'"targetRevisionId": "\d+"', target, script))
-    assert restored["response"]["fact"] == rows[0][1]
+    script = re.sub(r"memories/\d+", f"memories/{_id(memory)}", "\n".join(ways_back))
+    script = re.sub(r'"targetRevisionId": "\d+"', target, script)
+    _, planned, _, deleted, undeleted, counted = _shell(post, script)
+    (plan,) = planned["response"]["plannedChanges"]
+    assert plan["before"] == plan["after"]
+    fact = rows[0][1]
+    (gone,) = deleted["memories"]
+    assert {"deleteTime", "recoverUntil", "deleteOperation"} <= gone.keys()
+    (sample,) = counted["response"]["samples"]
+    told = [plan["after"], gone, undeleted["response"], sample]
+    assert [memory["fact"] for memory in told] == [fact] * len(told)
 
 
 def _first_memory() -> str:

@@ -180,6 +180,22 @@ class LedgerMachine(RuleBasedStateMachine):
             self.begin(answer)
             self.ledger.roll_back(name, self.now, version)
 
+    @rule(pick=picks, revising=revisings)
+    def undelete(self, pick: int, revising: Revising) -> None:
+        """Bring a tombstone back; what is live or gone is told apart."""
+        name = self.pick_deleted(pick)
+        path, body = f"{self.engine}/memories/{name}:undelete", wire_revising(revising)
+        answer = self.bench.ask("POST", path, body)
+        found = self.ledger.memories.get(name)
+        if found is None or not found.is_known(self.now):
+            assert answer.status_code == 404
+        elif not found.is_tombstone(self.now):
+            assert answer.json()["error"]["details"][0]["reason"] == "NOT_DELETED"
+        else:
+            assert answer.status_code == 200, answer.text
+            self.begin(answer)
+            self.ledger.undelete(name, self.now, revising)
+
     @rule(scope=scopes, given=st.lists(facts, min_size=1, max_size=3), revising=revisings)
     def generate_apart(self, scope: str, given: list[str], revising: Revising) -> None:
         """Without consolidation each fact becomes a memory, whatever is there."""

@@ -30,6 +30,9 @@ LISTS: list[tuple[str, str, Json]] = [
     ("/memories", "memories", {}),
     ("/memories", "memories", {"orderBy": "create_time"}),
     ("/memories", "memories", {"orderBy": "update_time desc"}),
+    ("/memories", "memories", {"showDeleted": True, "orderBy": "delete_time"}),
+    ("/memories", "memories", {"showDeleted": True, "orderBy": "delete_time desc"}),
+    ("/memories", "memories", {"showDeleted": True, "filter": "delete_time:*"}),
     ("/memories/fact-0/revisions", "memoryRevisions", {}),
     ("/memories/-/revisions", "memoryRevisions", {}),
     ("/memories/-/revisions", "memoryRevisions", {"filter": 'scope.user_id="42"'}),
@@ -60,6 +63,9 @@ async def _fill(
         body = {"fact": f"Fact {number}.", "scope": USER, "revisionLabels": labels}
         answer = await client.post(f"/memories?memoryId=fact-{number}", json=body)
         ok(answer)
+        deleted = {"fact": f"Old fact {number}.", "scope": USER}
+        ok(await client.post(f"/memories?memoryId=old-{number}", json=deleted))
+        ok(await client.delete(f"/memories/old-{number}"))
         ok(await client.patch("/memories/fact-0", json={"fact": f"Version {number}."}))
         await new_path(client)
         await talk(client, SESSION, number)

@@ -141,6 +141,7 @@ def indexes(plan: dict[str, Any]) -> set[str]:
 
 
 SIMILAR = {"scope": SCOPE, "similaritySearchParams": {"searchQuery": "What do I like?"}}
+BIN = {"showDeleted": "true", "filter": "delete_time:*", "orderBy": "delete_time desc"}
 CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
     "similarity": (
         ("POST", "/memories:retrieve", SIMILAR),
@@ -158,6 +159,11 @@ CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
         ("GET", "/memories", {"filter": 'scope="{\\"user_id\\": \\"42\\"}"'}),
         {"ix_memories_scope"},
         150,
+    ),
+    "list of deleted": (
+        ("GET", "/memories", {**BIN, "pageSize": "50"}),
+        {"ix_memories_delete_time"},
+        400,
     ),
     "get": (("GET", "/memories/{memory}", {}), {"pk_memories"}, 10),
     "revisions": (

@@ -96,6 +96,7 @@ FILTERS = [
     "update_time>-999999999999999999",
     "create_time>999999999999999999",
     'expire_time!="x"',
+    "delete_time:*",
     "topics.managed_memory_topic: USER_PREFERENCES",
     'topics.custom_memory_topic_label="😀"',
     "NOT fact:x",
@@ -283,6 +284,8 @@ _EVENT = {
     "rawEvent": {"id": "e", "x": [None, 1.5]},
 }
 _PURGE = {"filter": 'fact="x"', "filterGroups": _GROUPS, "force": True, "permanent": False}
+_COUNT = {"filter": 'fact="x"', "sampleSize": 2, **_REVISION}
+_ROLLBACK = {"targetRevisionId": "1", "validateOnly": True, **_REVISION}
 _UNDO = {"revisionLabels": {"source": "a"}, "validateOnly": True}
 _KEY = {
     "displayName": "k",
@@ -307,11 +310,12 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "/1/memories", _MEMORY, ["memoryId", "requestId"]),
     ("POST", "/1/memories:batchCreate", _BATCH, ["requestId"]),
     ("POST", "/1/memories:import", {**_MEMORY, "memoryId": "known"}, []),
-    ("GET", "/1/memories", None, ["filter", "orderBy", *_PAGES]),
-    ("GET", "/1" + _M, None, []),
+    ("GET", "/1/memories", None, ["filter", "orderBy", "showDeleted", *_PAGES]),
+    ("GET", "/1" + _M, None, ["showDeleted"]),
     ("PATCH", "/1" + _M, {**_MEMORY, "etag": "1"}, ["updateMask", "memoryId"]),
-    ("DELETE", "/1/memories/other", {}, ["permanent", "requestId"]),
-    ("POST", "/1" + _M + ":rollback", {"targetRevisionId": "1"}, ["requestId"]),
+    ("DELETE", "/1/memories/other", _REVISION, ["permanent", "requestId"]),
+    ("POST", "/1" + _M + ":undelete", _REVISION, ["requestId"]),
+    ("POST", "/1" + _M + ":rollback", _ROLLBACK, ["requestId"]),
     ("GET", "/1" + _M + "/revisions", None, ["filter", *_PAGES]),
     ("GET", "/1/memories/-/revisions", None, ["filter", *_PAGES]),
     ("GET", "/1/memories/-/revisions:export", None, ["filter"]),
@@ -324,6 +328,7 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "/1/memories:ingestEvents", _INGEST, ["requestId"]),
     ("POST", "/1:ingestEvents", {"scope": _SCOPE, "forceFlush": True}, []),
     ("POST", "/1/memories:purge", _PURGE, ["requestId"]),
+    ("POST", "/1/memories:purge", _COUNT, ["requestId"]),
     ("GET", "/1/operations", None, _PAGES),
     ("GET", "/1" + _O, None, []),
     ("POST", "/1" + _O + ":cancel", {}, []),

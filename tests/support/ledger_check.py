@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.scopes import scope_hash
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_model import Ledger, Memory
@@ -128,11 +129,18 @@ def _check_vectors(bench: Bench, memories: dict[str, dict[str, Any]]) -> None:
 
 
 def _check_visible(bench: Bench, engine: str, ledger: Ledger) -> None:
-    """Lists show what is live, and the history of all what is live or can be recovered."""
+    """Lists show what is live or, asked for it, deleted; the history of all shows either."""
     now = bench.clock.now()
     answer = bench.ask("GET", f"{engine}/memories", pageSize="1000").json()
     listed = {_id(one): one.get("fact") for one in answer.get("memories", [])}
     assert listed == {name: one.fact for name, one in ledger.live(now).items()}
+    deleted = {"showDeleted": "true", "filter": "delete_time:*", "pageSize": "1000"}
+    answer = bench.ask("GET", f"{engine}/memories", **deleted).json()
+    assert {_id(one): one["recoverUntil"] for one in answer.get("memories", [])} == {
+        name: format_timestamp(one.recoverable_until)
+        for name, one in ledger.memories.items()
+        if one.recoverable_until is not None and one.is_tombstone(now)
+    }
     answer = bench.ask("GET", f"{engine}/memories/-/revisions", pageSize="1000").json()
     history = sorted(
         (one["name"].split("/")[-3], one["action"]) for one in answer.get("memoryRevisions", [])

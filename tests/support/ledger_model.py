@@ -153,6 +153,12 @@ class Ledger:
         rest = (self._recomputed_expiry(name, now), Revising())
         self._change(name, "ROLLED_BACK", now, content, rest, version)
 
+    def undelete(self, name: str, now: datetime, revising: Revising) -> None:
+        """Bring a tombstone back with the content that it kept."""
+        old = self.memories[name]
+        rest = (self._recomputed_expiry(name, now), revising)
+        self._change(name, "UNDELETED", now, (old.fact, old.title), rest)
+
     def _recomputed_expiry(self, name: str, now: datetime) -> datetime | None:
         if self.bank.default_ttl:
             return now + self.bank.default_ttl

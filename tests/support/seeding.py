@@ -43,6 +43,15 @@ _STATEMENTS = (
     from numbered order by n
     """,
     """
+    insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, topics, metadata,
+                          memory_type, create_time, update_time, delete_time, recover_until)
+    select engine_id, 'z' || n, 2, scope, scope_hash, 'Old fact number ' || n, '[]', '{}',
+           'NATURAL_LANGUAGE_COLLECTION', %(start)s::timestamptz - interval '1 year',
+           deleted, deleted, deleted + interval '2 days'
+    from (select *, %(start)s::timestamptz - n * interval '1 second' as deleted
+          from numbered where n %% 100 = 0) as old order by n
+    """,
+    """
     create temp table vectors as
     select number, array_agg(random() * 2 - 1)::real[]::halfvec as vector
     from generate_series(1, %(vectors)s) as number, generate_series(1, %(dimensions)s)

@@ -4,6 +4,7 @@ r"""The field types of filters: the operators and values of each, and its SQL co
 | --- | --- |
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
+| optional moment | as a moment, and `:` as `=`; `:*` it has one |
 | enum | `=` `:` `!=` with a known name |
 | truth value | `=` `!=` with `true` or `false` |
 | integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
@@ -57,6 +58,7 @@ _ORDER = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
 
 _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] = {
     Operator.EQUAL: operator.eq,
+    Operator.HAS: operator.eq,
     Operator.LESS: operator.lt,
     Operator.LESS_OR_EQUAL: operator.le,
     Operator.GREATER: operator.gt,
@@ -130,6 +132,20 @@ class TimestampField(Field):
     def condition(self, comparison: Comparison) -> Condition:
         moment = literal(_moment(comparison), DateTime(timezone=True))
         return _ordered_condition(self._column, comparison.operator, moment)
+
+
+class OptionalTimestampField(TimestampField):
+    """A timestamp column that is null in some rows."""
+
+    operators = TimestampField.operators | {Operator.HAS}
+    takes_presence = True
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.asks_for_presence:
+            # The predicate of a partial index, word for word.
+            return self._column.is_not(None)
+        return super().condition(comparison)
 
 
 class EnumField(Field):

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from types import UnionType
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, SQLColumnExpression, tuple_
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, or_, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.session import Session
@@ -26,7 +27,7 @@ _R = TypeVar("_R")
 _S = TypeVar("_S", bound=Select[*tuple[Any, ...]])
 
 Key = tuple[InstrumentedAttribute[Any], ...]
-"""The columns that order a list, unique together."""
+"""The columns that order a list, unique together; the first alone may be null."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,7 @@ class Slice:
         size = clamp_page_size(page.size, maximum=maximum)
         after = None
         if page.token:
-            types = (column.type.python_type for column in key)
-            after = typed_key(decode_token(page.token, query), *types)
+            after = typed_key(decode_token(page.token, query), *map(_type, key))
         return cls(key, size, after, is_descending, query)
 
     @property
@@ -70,11 +70,25 @@ class Slice:
     def applied(self, statement: _S) -> _S:
         """Return the statement for these rows."""
         if self.after is not None:
-            columns = tuple_(*self.key)
-            is_next = columns < self.after if self.is_descending else columns > self.after
-            statement = statement.where(is_next)
+            statement = statement.where(self._is_next(self.after))
         order = (column.desc() if self.is_descending else column.asc() for column in self.key)
         return statement.order_by(*order).limit(self.limit)
+
+    def _is_next(self, after: tuple[Any, ...]) -> ColumnElement[bool]:
+        """Select the rows after a key. As in Postgres, no value is greater than any other."""
+        first, *others = self.key
+        if after[0] is None:
+            beside = and_(first.is_(None), self._follow(others, after[1:]))
+            return or_(beside, first.is_not(None)) if self.is_descending else beside
+        follows = self._follow(self.key, after)
+        is_last = _is_optional(first) and not self.is_descending
+        return or_(follows, first.is_(None)) if is_last else follows
+
+    def _follow(
+        self, columns: Sequence[InstrumentedAttribute[Any]], after: tuple[Any, ...]
+    ) -> ColumnElement[bool]:
+        row = tuple_(*columns)
+        return row < after if self.is_descending else row > after
 
     def cut(self, rows: Sequence[_R]) -> tuple[Sequence[_R], str | None]:
         """Return the rows of the page, and the token of the next one if there is a row more."""
@@ -88,6 +102,15 @@ class Slice:
     def key_of(self, row: object) -> tuple[Any, ...]:
         """Return the key of a row."""
         return tuple(getattr(row, column.key) for column in self.key)
+
+
+def _is_optional(column: InstrumentedAttribute[Any]) -> bool:
+    return bool(column.property.columns[0].nullable)
+
+
+def _type(column: InstrumentedAttribute[Any]) -> type[object] | UnionType:
+    kind: type[object] = column.type.python_type
+    return kind | None if _is_optional(column) else kind
 
 
 async def read_within(

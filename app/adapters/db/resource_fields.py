@@ -1,4 +1,4 @@
-"""The field types of filters that name resources, by their ids or in full."""
+"""The field types of filters that name resources, and of fields that need more than a filter."""
 
 import re
 
@@ -6,7 +6,7 @@ from sqlalchemy import Text, literal
 from typing_extensions import override
 
 from app.adapters.db.filter_fields import EQUALITY, Column, Condition, Field, invalid_value
-from app.kernel.filtering.syntax import Comparison, Operator
+from app.kernel.filtering.syntax import Comparison, Operator, invalid_filter
 from app.kernel.names import EngineName
 
 
@@ -52,3 +52,18 @@ class OptionalResourceField(ResourceField):
         if not comparison.asks_for_presence:
             raise invalid_value(comparison, "after a colon must be a bare *.")
         return self._column.is_not(None)
+
+
+class WithheldField(Field):
+    """A field that a filter may name only if the request asks for it otherwise, by `needs`."""
+
+    operators = frozenset(Operator)
+    takes_presence = True
+
+    def __init__(self, needs: str) -> None:
+        self._needs = needs
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        name = ".".join(comparison.path)
+        raise invalid_filter(comparison.column, f"{name} needs {self._needs}.")

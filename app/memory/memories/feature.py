@@ -3,7 +3,7 @@
 from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.memory.memories.routes import router
-from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, MemoryService
+from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.scope_erasure import ERASURES
 from app.web.feature import Feature
@@ -11,7 +11,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "memories",
     routers=(router,),
-    kinds=("memories.create", "memories.update", "memories.delete"),
+    kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
     sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
     erasures=ERASURES,
     holds=repository.exists_any,

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse
 from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
 from app.kernel.permissions import Permission
+from app.memory.memories.schemas.deletions import DeleteMemoryRequest, UndeleteMemoryRequest
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
@@ -16,7 +17,9 @@ from app.memory.memories.schemas.memories import (
     UpdateMemoryRequest,
 )
 from app.memory.memories.schemas.scopes import ListScopesResponse
+from app.memory.memories.services.listing import MemoryListing
 from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.services.recovery import RecoveryService
 from app.memory.memories.services.scopes import ScopeService
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
@@ -38,11 +41,19 @@ router = Router(
         "getMemory": Demand(Permission.MEMORIES_GET),
         "updateMemory": change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),
         "deleteMemory": change(Permission.MEMORIES_DELETE),
+        "undeleteMemory": change(Permission.MEMORIES_ROLLBACK, adds=(Counted.MEMORIES,)),
     },
 )
 
 _COLLECTION = ENGINE + "/memories"
 _ONE = _COLLECTION + "/{memory}"
+ShowDeleted = Annotated[
+    bool | None,
+    Query(
+        alias="showDeleted",
+        description="Include deleted memories that can still be recovered; needs `revisions.list`.",
+    ),
+]
 
 
 @router.post(
@@ -80,10 +91,17 @@ async def list_memories(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
     order_by: OrderBy = None,
+    show_deleted: ShowDeleted = None,
 ) -> ListMemoriesResponse:
-    """List memories of all scopes, newest first unless ordered otherwise."""
-    service = MemoryService.of(context.resources)
-    return await service.list_page(engine, filter, order_by, page)
+    """List memories of all scopes, newest first unless ordered otherwise.
+
+    With `showDeleted`, filters may also name `delete_time` (`delete_time:*`: is deleted) and
+    `recover_until`, and `orderBy` `delete_time`, by which live memories count as the last.
+    """
+    if show_deleted:
+        context.require(Permission.REVISIONS_LIST)
+    service = MemoryListing.of(context.resources)
+    return await service.list_page(engine, filter, order_by, page, shows_deleted=bool(show_deleted))
 
 
 @router.get(_COLLECTION + ":listScopes", summary="List scopes", operation_id="listScopes")
@@ -112,9 +130,15 @@ async def list_scopes(
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)
-async def get_memory(context: Context, name: MemoryPath) -> JSONResponse:
+async def get_memory(
+    context: Context, name: MemoryPath, show_deleted: ShowDeleted = None
+) -> JSONResponse:
     """Return a memory; 404 when it is deleted or expired."""
     resources = context.resources
+    if show_deleted:
+        context.require(Permission.REVISIONS_LIST)
+        memory = await MemoryListing.of(resources).get_known(name)
+        return JSONResponse(memory.wire())
     return JSONResponse(
         memory_json(*await fast_sql.find(resources.db, name, resources.clock.now()))
     )
@@ -146,15 +170,32 @@ async def update_memory(
 async def delete_memory(
     context: Mutation,
     name: MemoryPath,
+    body: DeleteMemoryRequest | None = None,
     if_match: IfMatch = None,
     permanent: Annotated[
         bool | None, Query(description="Erase it and all its history now, beyond recovery.")
     ] = None,
 ) -> Operation:
-    """Delete a memory; for 48 hours its revisions can be read and rolled back to."""
+    """Delete a memory; for 48 hours it can be brought back, and its revisions can be read."""
     if permanent:
         context.require(Permission.MEMORIES_PURGE)
-    once = context.once({"permanent": bool(permanent), "etag": if_match})
+    request = body or DeleteMemoryRequest()
+    once = context.once({**request.sent(), "permanent": bool(permanent), "etag": if_match})
     service = MemoryService.of(context.resources)
-    row = await service.delete(name, if_match, once, permanent=bool(permanent))
+    row = await service.delete(name, request, if_match, once, permanent=bool(permanent))
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.post(_ONE + ":undelete", summary="Undelete a memory", operation_id="undeleteMemory")
+async def undelete_memory(
+    context: Mutation,
+    name: MemoryPath,
+    body: UndeleteMemoryRequest | None = None,
+    if_match: IfMatch = None,
+) -> Operation:
+    """Bring a deleted memory back as it was last, even if no revision of it was kept."""
+    request = body or UndeleteMemoryRequest()
+    once = context.once({"body": request.sent(), "etag": if_match})
+    service = RecoveryService.of(context.resources)
+    row = await service.undelete(name, request, if_match, once)
     return await OperationService.of(context.resources).render(row)

@@ -1,9 +1,12 @@
 """Registers retention."""
 
+from functools import partial
+
 from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
+from app.memory.retention.service import PURGE, read_samples
 from app.memory.retention.store import repository
 from app.web.feature import Feature
 
@@ -16,4 +19,5 @@ FEATURE = Feature(
         Sweep("revisions", batched(repository.remove_expired_revisions)),
     ),
     children=jobs.remove_of_engine,
+    response_readers={PURGE: lambda resources: partial(read_samples, clock=resources.clock)},
 )

@@ -4,6 +4,7 @@ from app.kernel.permissions import Permission
 from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.service import RetentionService
 from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
 from app.web.context import Mutation
 from app.web.demands import WORK, change
 from app.web.names import EnginePath
@@ -26,8 +27,7 @@ router = Router(
 async def purge_memories(
     context: Mutation, engine: EnginePath, body: PurgeMemoriesRequest
 ) -> Operation:
-    """Delete the matching memories of any scope; without `force`, count them."""
+    """Delete the matching memories of any scope; without `force`, count them and show some."""
     once = context.once(body.sent())
-    return Operation.from_row(
-        await RetentionService.of(context.resources).purge(engine, body, once)
-    )
+    row = await RetentionService.of(context.resources).purge(engine, body, once)
+    return await OperationService.of(context.resources).render(row)

@@ -2,13 +2,16 @@
 
 from typing import Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, StrictInt, model_validator
 
-from app.kernel.wire.base import WireModel
-from app.memory.memories.schemas.memories import FilterGroups
+from app.memory.memories.schemas.filter_groups import FilterGroups
+from app.memory.memories.schemas.memories import DeletionFields
+
+MAX_SAMPLES = 100
+"""Limit of memories that a count shows."""
 
 
-class PurgeMemoriesRequest(WireModel):
+class PurgeMemoriesRequest(DeletionFields):
     """The memories to delete; without `force` they are only counted."""
 
     model_config = ConfigDict(
@@ -23,6 +26,12 @@ class PurgeMemoriesRequest(WireModel):
     force: bool | None = Field(None, description="Delete the memories; otherwise only count them.")
     permanent: bool | None = Field(
         None, description="With `force`: erase memories and history at once, without recovery."
+    )
+    sample_size: StrictInt | None = Field(
+        None,
+        ge=0,
+        le=MAX_SAMPLES,
+        description=f"Without `force`: matching memories to show, the newest; 0 to {MAX_SAMPLES}.",
     )
 
     @model_validator(mode="after")

@@ -1,19 +1,24 @@
 """The use case of purge: delete, erase or count the matching memories."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session, limited
 from app.adapters.resources import Resources
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import EngineName
+from app.kernel.names import EngineName, MemoryName
+from app.kernel.wire.scalars import format_timestamp
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
-from app.memory.memories.schemas.memories import RevisionFields, metadata_filters
+from app.memory.memories.schemas.filter_groups import metadata_filters
+from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.services.memories import MemoryService, noting_revisions
-from app.memory.memories.store import ledger
+from app.memory.memories.store import ledger, listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.erasure import NOTHING_ERASED, ErasedCounts
@@ -26,7 +31,11 @@ from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store import idempotency, kept_requests
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+
+PURGE = "memories.purge"
+"""Kind of the operation that purges, or counts what it would take."""
 
 
 @dataclass(frozen=True)
@@ -51,43 +60,57 @@ class RetentionService:
         """
         service = self.memories
         now = service.clock.now()
+        _check_options(request)
+        request, details = await service.admit_labels(name, request)
         clause = read_filter(request.filter, memories.FILTER_FIELDS, service.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
         # Deleted memories can still be recovered, so a permanent erasure includes them.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
-        scopes = None if request.filter_groups else self.ingestion.scopes_of(request.filter)
         async with service.db.transaction() as session:
-            erases = request.force and (request.permanent or scopes is not None)
+            erases = request.force and (request.permanent or self._scopes(request) is not None)
             engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
-            new = service.operation(engine, "memories.purge", "PurgeMemories", now)
+            new = service.operation(engine, PURGE, "PurgeMemories", now).noting(**details)
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             new = replace(new, scopes=scopes_of(session))
-            writing = service.writing(engine, new, RevisionFields())
-            if not request.force:
-                async with limited(session, wanted.seconds):
-                    count = await repository.count_matching(session, name.engine, wanted.condition)
-            elif request.permanent:
-                erased = await self._erase_matching(session, name.engine, wanted)
-                new = new.noting(
-                    **await self._erase_events(session, name.engine, scopes, request.filter)
-                )
-                if scopes is not None:
-                    # Events that became memories during the wait for their streams.
-                    erased += await self._erase_matching(session, name.engine, wanted)
-                count = erased.memories
-                new = new.noting(erased=asdict(erased))
+            writing = service.writing(engine, new, request)
+            response: dict[str, Any] = {"@type": type_url("PurgeMemoriesResponse")}
+            if request.force:
+                new, count = await self._purge(session, (new, writing), request, wanted)
+                response["purgeCount"] = count
             else:
-                count = await self._delete_matching(session, writing, wanted)
-                new = new.noting(
-                    **await self._erase_events(session, name.engine, scopes, request.filter)
-                )
-                if scopes is not None:
-                    count += await self._delete_matching(session, writing, wanted)
-                new = noting_revisions(new, writing)
-            response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
+                response |= await _preview(session, writing.engine, request, wanted)
             return await operations.insert_done(session, new, response)
+
+    def _scopes(self, request: PurgeMemoriesRequest) -> Clause | None:
+        """Return the filter on scopes alone, if the request selects by nothing else."""
+        return None if request.filter_groups else self.ingestion.scopes_of(request.filter)
+
+    async def _purge(
+        self,
+        session: Session,
+        change: tuple[NewOperation, ChangeContext],
+        request: PurgeMemoriesRequest,
+        wanted: Clause,
+    ) -> tuple[NewOperation, int]:
+        """Delete or erase the matching memories; return the operation with its notes, and a count.
+
+        What events became during the wait for their streams is taken as well.
+        """
+        new, writing = change
+        engine_id, scopes = writing.engine.engine, self._scopes(request)
+        if request.permanent:
+            erased = await self._erase_matching(session, engine_id, wanted)
+            events = await self._erase_events(session, engine_id, scopes, request.filter)
+            if scopes is not None:
+                erased += await self._erase_matching(session, engine_id, wanted)
+            return new.noting(**events, erased=asdict(erased)), erased.memories
+        count = await self._delete_matching(session, writing, wanted)
+        events = await self._erase_events(session, engine_id, scopes, request.filter)
+        if scopes is not None:
+            count += await self._delete_matching(session, writing, wanted)
+        return noting_revisions(new.noting(**events), writing), count
 
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
@@ -145,3 +168,51 @@ class RetentionService:
             if len(ids) < limit:
                 return
             last = ids[-1]
+
+
+def _check_options(request: PurgeMemoriesRequest) -> None:
+    request.check_kept(permanent=bool(request.permanent))
+    if request.force and request.sample_size:
+        raise InvalidArgument.of_field("sampleSize", "must be 0 or absent with force.")
+
+
+async def _preview(
+    session: Session, engine: EngineName, request: PurgeMemoriesRequest, wanted: Clause
+) -> dict[str, Any]:
+    """Count the matching memories, and name as many of them as are asked for."""
+    async with limited(session, wanted.seconds):
+        count = await repository.count_matching(session, engine.engine, wanted.condition)
+        if not request.sample_size:
+            return {"purgeCount": count}
+        rows = await repository.list_newest(
+            session, engine.engine, wanted.condition, request.sample_size
+        )
+    samples = [
+        {
+            "name": str(MemoryName(engine, row.memory_id)),
+            "createTime": format_timestamp(row.create_time),
+        }
+        for row in rows
+    ]
+    return {"purgeCount": count, "samples": samples}
+
+
+async def read_samples(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """Replace the names of samples by the memories; those that were erased since are left out."""
+    if not stored.get("samples"):
+        return dict(stored)
+    names = [MemoryName.parse(sample["name"]) for sample in stored["samples"]]
+    engine = names[0].engine
+    if not await engines.is_live(session, engine.engine):
+        return {**stored, "samples": []}
+    ids, is_known = [name.memory for name in names], memories.is_known(clock.now())
+    rows = await listing.list_named(session, engine.engine, ids, is_known)
+    known = {row.memory_id: Memory.from_row(engine, row).wire() for row in rows}
+    samples = [known.get(memory_id) for memory_id in ids]
+    # A memory that was created anew under the same id is another one.
+    shown = [
+        memory
+        for memory, sample in zip(samples, stored["samples"], strict=True)
+        if memory is not None and memory["createTime"] == sample["createTime"]
+    ]
+    return {**stored, "samples": shown}

@@ -1,10 +1,14 @@
 """Registers revisions."""
 
+from functools import partial
+
 from app.memory.revisions.routes import router
+from app.memory.revisions.service import PREVIEW, read_preview
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "revisions",
     routers=(router,),
     kinds=("memories.rollback",),
+    response_readers={PREVIEW: lambda resources: partial(read_preview, clock=resources.clock)},
 )

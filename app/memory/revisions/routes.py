@@ -8,11 +8,11 @@ from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
 from app.kernel.permissions import Permission
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
-from app.memory.memories.schemas.memories import RollbackMemoryRequest
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
     ListRevisionLabelsResponse,
     MemoryRevision,
+    RollbackMemoryRequest,
 )
 from app.memory.revisions.service import ALL_MEMORIES, RevisionService
 from app.platform.operations.schemas import Operation
@@ -139,7 +139,10 @@ async def get_revision(
 async def roll_back(
     context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
 ) -> Operation:
-    """Restore a memory to a revision; a deleted memory is brought back."""
+    """Restore a memory to a revision; a deleted memory is brought back.
+
+    With `validateOnly`, nothing changes: the response has the change as `plannedChanges`.
+    """
     once = context.once({"body": body.sent(), "etag": if_match})
     service = RevisionService.of(context.resources)
     row = await service.roll_back(name, body, if_match, once)

@@ -2,16 +2,31 @@
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, StrictInt
 
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
-from app.memory.memories.schemas.memories import MemoryContentFields
+from app.memory.memories.schemas.memories import MemoryContentFields, SingleRevisionFields
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
 from app.memory.revisions.store.repository import ReadRevision
+
+
+class RollbackMemoryRequest(SingleRevisionFields):
+    """The revision to restore."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
+    )
+
+    target_revision_id: str | StrictInt = Field(
+        description="The id of a revision of the memory, or its full name."
+    )
+    validate_only: bool | None = Field(
+        None, description="Change nothing; respond with the change that the rollback would make."
+    )
 
 
 class ExtractedMemory(WireModel):

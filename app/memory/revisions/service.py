@@ -1,12 +1,17 @@
 """Use cases of revisions: list, export, get, and roll back to one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import Slice, exported
+from app.adapters.db.session import Session
 from app.adapters.resources import Resources
+from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
@@ -14,18 +19,22 @@ from app.kernel.names import EngineName, MemoryName, RevisionName, parse_revisio
 from app.kernel.paging import PageRequest
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
-from app.memory.memories.schemas.memories import RevisionFields, RollbackMemoryRequest
+from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
+from app.memory.memories.services.versions import find_known, find_version
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action, Change
-from app.memory.memories.store.columns import content_of
-from app.memory.memories.store.tables import RevisionRow
+from app.memory.memories.store.columns import content_of, wire_names
+from app.memory.memories.store.roles import ColumnRole
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.vectors import Vector
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
     ListRevisionLabelsResponse,
     MemoryRevision,
     RevisionLabel,
+    RollbackMemoryRequest,
 )
 from app.memory.revisions.store import labels, repository
 from app.memory.revisions.store.labels import Wanted
@@ -33,9 +42,14 @@ from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import idempotency
+from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
+PREVIEW = "revisions.preview"
+"""Kind of the operation that shows what a rollback would do."""
+_RESTORED = [to_camel(name) for name in wire_names(MemoryRow, ColumnRole.CONTENT)]
 ALL_MEMORIES = "-"
 """Path segment that stands for every memory of an engine in a list (AIP-159)."""
 
@@ -150,21 +164,22 @@ class RevisionService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Restore a memory to a revision; a deleted memory is brought back.
+        """Restore a memory to a revision, or plan that; a deleted memory is brought back.
 
         Raises:
+            Aborted: the etag is stale.
             FailedPrecondition: the revision records a deletion.
             NotFound: the revision does not exist, or can no longer be read.
         """
         service = self.memories
         now = service.clock.now()
         target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
-        # The revision cannot change, so its fact can be embedded before the transaction.
-        fact = await self._fact(target, now)
-        vector = await service.embedding.fact(name.engine.engine, fact)
+        request, details = await service.admit_labels(name.engine, request)
+        vector = None if request.validate_only else await self._vector(target, now)
+        kind = PREVIEW if request.validate_only else "memories.rollback"
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
+            new = service.operation(engine, kind, "RollbackMemory", now).noting(**details)
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
@@ -172,6 +187,10 @@ class RevisionService:
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)
+            writing = service.writing(engine, new, request)
+            if request.validate_only:
+                planned = _planned(writing.engine, row, revision)
+                return await operations.insert_done(session, new.noting(validateOnly=True), planned)
             change = Change(
                 row=row,
                 content=content_of(revision),
@@ -181,15 +200,52 @@ class RevisionService:
                 vector=vector,
                 restores=revision.revision_id,
             )
-            writing = service.writing(engine, new, RevisionFields())
             written = await ledger.change(session, writing, change)
             return await finish_with_memory(session, new, writing, written.row)
 
-    async def _fact(self, target: RevisionName, now: datetime) -> str | None:
-        """Return the fact of a revision, or None if the revision does not exist."""
+    async def _vector(self, target: RevisionName, now: datetime) -> Vector | None:
+        """Return the vector of a revision's fact, which cannot change, outside transactions."""
         async with self.memories.db.snapshot() as session:
             revision = await repository.find(session, target, now)
-        return None if revision is None else revision.fact
+        fact = None if revision is None else revision.fact
+        return await self.memories.embedding.fact(target.memory.engine.engine, fact)
+
+
+def _planned(engine: EngineName, row: MemoryRow, revision: RevisionRow) -> dict[str, Any]:
+    """Return the stored response of a preview: names alone, in place of texts nothing."""
+    memory = MemoryName(engine, row.memory_id)
+    known = ("after",) if row.delete_time is not None else ("before", "after")
+    change = {
+        "action": Action.ROLLED_BACK,
+        "memory": {"name": str(memory)},
+        "etag": str(row.version),
+        "restoredRevision": str(RevisionName(memory, revision.revision_id)),
+        **{key: {} for key in known},
+    }
+    return {"@type": type_url("RollbackMemoryResponse"), "plannedChanges": [change]}
+
+
+async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """Fill in the texts before and after a planned rollback, as far as they are known."""
+    (planned,) = stored["plannedChanges"]
+    name, now = MemoryName.parse(planned["memory"]["name"]), clock.now()
+    target = RevisionName(name, parse_revision_id(planned["restoredRevision"].rpartition("/")[2]))
+    known: dict[str, Memory | None] = {"before": None, "after": None}
+    if "before" in planned:
+        known["before"] = await find_version(session, name, int(planned["etag"]), now)
+    row = await find_known(session, name, now)
+    revision = None if row is None else await repository.find(session, target, now)
+    if row is not None and revision is not None:
+        known["after"] = Memory.from_revision(Memory.from_row(name.engine, row), revision)
+    names = {key: value for key, value in planned.items() if key not in known}
+    texts = {key: _content(memory) for key, memory in known.items() if memory is not None}
+    return {**stored, "plannedChanges": [{**names, **texts}]}
+
+
+def _content(memory: Memory) -> dict[str, Any]:
+    """Return what a rollback restores."""
+    wire = memory.wire()
+    return {name: wire[name] for name in _RESTORED if name in wire}
 
 
 def _check_length(field: str, text: str, most: int) -> None:

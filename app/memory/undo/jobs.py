@@ -16,6 +16,7 @@ from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.vectors import Vector
@@ -129,7 +130,7 @@ class _Undo:
         limit, is_known = self.service.settings.tuning.sweep_batch_rows, memories.is_known(now)
         for at in range(0, len(lost), limit):
             batch = lost[at : at + limit]
-            rows = await repository.list_memories(session, engine_id, batch, is_known)
+            rows = await listing.list_named(session, engine_id, batch, is_known)
             there = {row.memory_id for row in rows}
             for memory_id in batch:
                 is_there = memory_id in there

@@ -76,6 +76,13 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "delete": ("DELETE", "", {}),
     "delete by etag": ("DELETE", "", {"headers": {"If-Match": "999"}}),
     "delete for good": ("DELETE", "", {"params": {"permanent": "true"}}),
+    "delete with labels": ("DELETE", "", {"json": {"revisionLabels": {"a": "b"}}}),
+    "undelete": ("POST", ":undelete", {}),
+    "plan to roll back": (
+        "POST",
+        ":rollback",
+        {"json": {"targetRevisionId": "1", "validateOnly": True}},
+    ),
     "roll back": ("POST", ":rollback", {"json": {"targetRevisionId": "1"}}),
 }
 

@@ -139,6 +139,13 @@ async def _delete_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response
     return await client.delete(await _memory(client))
 
 
+@_asks("undeleteMemory")
+async def _undelete_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    path = await _memory(client)
+    ok(await client.delete(path))
+    return await client.post(f"{path}:undelete")
+
+
 @_asks("rollbackMemory")
 async def _rollback_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     path = await _memory(client)

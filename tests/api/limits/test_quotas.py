@@ -169,6 +169,20 @@ async def test_whoever_is_at_the_quota_can_go_back(
     ok(await _create(client))
 
 
+async def test_what_was_deleted_needs_room_to_be_brought_back_by_its_name(
+    client: httpx.AsyncClient,
+) -> None:
+    paths = [path_of(ok(await _create(client))["response"]["name"]) for _ in range(3)]
+    ok(await client.delete(paths[0]))
+    ok(await _create(client))
+    assert _refused(await client.post(f"{paths[0]}:undelete")) == ("memories", 3)
+    ok(await client.delete(paths[1]))
+    ok(await client.post(f"{paths[0]}:undelete"))
+    ok(await client.delete(paths[0]))
+    await append(client, await new_path(client), "x" * 4_000)
+    assert _refused(await client.post(f"{paths[0]}:undelete")) == ("bytes", 4_000)
+
+
 async def test_what_is_deleted_makes_room(client: httpx.AsyncClient) -> None:
     paths = [path_of(ok(await _open(client))["response"]["name"]) for _ in range(2)]
     _refused(await _open(client))

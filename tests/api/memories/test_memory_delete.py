@@ -20,7 +20,9 @@ from app.settings.settings import Settings
 from tests.support.bank import (
     ENGINE,
     GONE,
+    after,
     count,
+    field_of,
     history,
     id_of,
     listed,
@@ -201,3 +203,31 @@ async def test_a_deletion_is_undone_by_either_name_of_its_operation(
         assert undone["metadata"]["undoneOperation"] == operation["name"]
         await runner.run_pending()
         assert ok(await client.get(path))["fact"] == "I like tea."
+
+
+async def test_the_revision_of_a_deletion_has_the_labels_and_the_life_that_are_given(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    path = path_of((await create_memory(client, "x"))["name"])
+    labels = {"ticket": "1"}
+    body: dict[str, object] = {"revisionLabels": labels, "revisionTtl": "60s"}
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"revisionLabels": {"k" * 65: ""}}, "revisionLabels"),
+        ({"disableMemoryRevisions": True}, "disableMemoryRevisions"),
+        ({"revisionExpireTime": "2020-01-01T00:00:00Z"}, "revisionExpireTime"),
+        ({**body, "revisionExpireTime": "2027-01-01T00:00:00Z"}, "body"),
+    ]
+    for wrong, field in bad:
+        assert field_of(await client.request("DELETE", path, json=wrong)) == field
+    # For good, there is no revision that could have them.
+    for one, given in body.items():
+        answer = await client.request(
+            "DELETE", path, json={one: given}, params={"permanent": "true"}
+        )
+        assert field_of(answer) == one
+    assert await listed(client) == ["x"]
+    ok(await client.request("DELETE", path, json=body))
+    (newest,) = await history(client, "/memories/-", filter='labels.ticket="1"')
+    assert (newest["action"], newest["labels"]) == ("DELETED", labels)
+    assert newest["expireTime"] == after(clock, seconds=60)
+    ok(await client.request("DELETE", path, json={}, params={"permanent": "true"}))

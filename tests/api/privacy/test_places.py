@@ -7,7 +7,7 @@ import httpx
 
 from app.adapters.db.session import Database
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import Json, configure, listed, ok
+from tests.support.bank import Json, configure, history, listed, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import violations
 from tests.support.generation import given, run
@@ -57,6 +57,16 @@ async def test_memories_that_callers_write_are_masked_by_every_method(
     updated = ok(await client.patch(path, json=changed))
     assert updated["metadata"]["maskedCounts"] == {"EMAIL": 2}
     assert "description" not in updated["response"]
+    why: Json = {"revisionLabels": {"why": MAIL}}
+    target = (await history(client, path))[-1]["name"]
+    purge = {"filter": 'fact="none"', "force": True, **why}
+    for answer in (
+        await client.request("DELETE", path, json=why),
+        await client.post(f"{path}:undelete", json=why),
+        await client.post(f"{path}:rollback", json={"targetRevisionId": target, **why}),
+        await client.post("/memories:purge", json=purge),
+    ):
+        assert ok(answer)["metadata"]["maskedCounts"] == {"EMAIL": 1}
     requests = [{"memory": {"scope": USER, "fact": SAID}}]
     batch = ok(await client.post("/memories:batchCreate", json={"requests": requests}))
     assert batch["metadata"]["maskedCounts"] == {"EMAIL": 1}

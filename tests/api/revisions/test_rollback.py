@@ -5,11 +5,14 @@ from typing import Any
 
 import httpx
 
+from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import (
     GONE,
+    STALE,
+    Json,
     after,
     configure,
     field_of,
@@ -23,6 +26,7 @@ from tests.support.bank import (
     roll_back,
 )
 from tests.support.operations import create_memory, path_of
+from tests.support.rows import rows_with
 
 FULL: dict[str, Any] = {
     "displayName": "dn",
@@ -197,3 +201,127 @@ async def test_no_work_is_left_for_a_worker(client: httpx.AsyncClient, runner: R
     path = path_of((await create_memory(client, "x"))["name"])
     ok(await roll_back(client, path, id_of((await history(client, path))[-1])))
     assert await runner.run_pending() == 0
+
+
+_CONTENT = (
+    "fact",
+    "displayName",
+    "description",
+    "topics",
+    "metadata",
+    "structuredContent",
+    "context",
+)
+
+
+def _content(memory: Json) -> Json:
+    return {name: memory[name] for name in _CONTENT if name in memory}
+
+
+async def _plan(client: httpx.AsyncClient, path: str, target: str, **fields: Any) -> Json:
+    """Ask for what a rollback would do; return the operation, which must be done."""
+    body = {"targetRevisionId": target, "validateOnly": True, **fields}
+    operation = ok(await client.post(f"{path}:rollback", json=body))
+    assert operation["done"]
+    return operation
+
+
+async def test_a_plan_is_what_the_rollback_then_does(client: httpx.AsyncClient) -> None:
+    made = await create_memory(client, "x", **FULL)
+    path = path_of(made["name"])
+    ok(await client.patch(path, json={"fact": "y", "topics": []}))
+    present, (_, first) = ok(await client.get(path)), await history(client, path)
+    operation = await _plan(client, path, first["name"])
+    assert operation["metadata"]["@type"].endswith(".RollbackMemoryOperationMetadata")
+    assert operation["metadata"]["validateOnly"] is True
+    assert operation["response"]["@type"].endswith(".RollbackMemoryResponse")
+    planned = {
+        "action": "ROLLED_BACK",
+        "memory": {"name": made["name"]},
+        "etag": "2",
+        "restoredRevision": first["name"],
+        "before": _content(present),
+        "after": _content(made),
+    }
+    assert operation["response"]["plannedChanges"] == [planned]
+    assert ok(await client.get(path_of(operation["name"]))) == operation
+    assert ok(await client.get(path)) == present
+    assert len(await history(client, path)) == 2
+    body, stale = {"targetRevisionId": id_of(first)}, {"If-Match": "1"}
+    assert refusal(await client.post(f"{path}:rollback", json=body, headers=stale)) == STALE
+    headers = {"If-Match": planned["etag"]}
+    done = ok(await client.post(f"{path}:rollback", json=body, headers=headers))
+    assert _content(done["response"]) == planned["after"]
+    # The texts are those of then, and a plan that is out of date is told by its etag.
+    assert ok(await client.get(path_of(operation["name"]))) == operation
+    answer = await client.post(f"{path}:rollback", json=body, headers=headers)
+    assert refusal(answer) == STALE
+
+
+async def test_a_plan_that_restores_nothing_new_says_so(client: httpx.AsyncClient) -> None:
+    path = path_of((await create_memory(client, "x", **FULL))["name"])
+    (newest,) = await history(client, path)
+    (planned,) = (await _plan(client, path, id_of(newest)))["response"]["plannedChanges"]
+    assert planned["before"] == planned["after"] != {}
+    ok(await client.delete(path))
+    (planned,) = (await _plan(client, path, id_of(newest)))["response"]["plannedChanges"]
+    # What is deleted has nothing before.
+    assert "before" not in planned
+    assert planned["after"]["fact"] == "x"
+
+
+async def test_a_plan_keeps_no_texts_of_its_own(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    path = path_of((await create_memory(client, "a secret"))["name"])
+    ok(await client.patch(path, json={"fact": "a secret, too"}))
+    operation = await _plan(client, path, id_of((await history(client, path))[-1]))
+    assert operation["response"]["plannedChanges"][0]["after"] == {"fact": "a secret"}
+    assert "operations" not in await rows_with(database, "secret")
+    assert "secret" not in (await client.get("/operations")).text
+    ok(await client.delete(path, params={"permanent": True}))
+    left = ok(await client.get(path_of(operation["name"])))["response"]["plannedChanges"]
+    assert left[0].keys() == {"action", "memory", "etag", "restoredRevision"}
+
+
+async def test_a_plan_is_refused_where_the_rollback_is(client: httpx.AsyncClient) -> None:
+    path = path_of((await create_memory(client, "x"))["name"])
+    body = {"targetRevisionId": "1", "validateOnly": True}
+    assert refusal(await client.post(f"{path}:rollback", json=body)) == GONE
+    (first,) = await history(client, path)
+    body["targetRevisionId"] = id_of(first)
+    headers = {"If-Match": "9"}
+    assert refusal(await client.post(f"{path}:rollback", json=body, headers=headers)) == STALE
+    past = {**body, "revisionExpireTime": "2020-01-01T00:00:00Z"}
+    assert field_of(await client.post(f"{path}:rollback", json=past)) == "revisionExpireTime"
+    ok(await client.delete(path))
+    body["targetRevisionId"] = id_of((await history(client, path))[0])
+    answer = await client.post(f"{path}:rollback", json=body)
+    assert answer.json()["error"]["details"][0]["reason"] == "REVISION_IS_DELETION"
+
+
+async def test_the_revision_has_the_labels_and_the_life_that_are_given(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    path = path_of((await create_memory(client, "x"))["name"])
+    target = {"targetRevisionId": id_of((await history(client, path))[0])}
+    body: Json
+    for life, ends in (
+        ({"revisionTtl": "60s"}, after(clock, seconds=60)),
+        ({"revisionExpireTime": "2027-01-01T00:00:00Z"}, "2027-01-01T00:00:00Z"),
+    ):
+        body = {**target, "revisionLabels": {"ticket": "1"}, **life}
+        ok(await client.post(f"{path}:rollback", json=body))
+        newest = (await history(client, path))[0]
+        assert (newest["labels"], newest["expireTime"]) == ({"ticket": "1"}, ends)
+    body = {**target, "disableMemoryRevisions": True}
+    operation = ok(await client.post(f"{path}:rollback", json=body))
+    assert operation["metadata"]["revisionsDisabled"] is True
+    assert len(await history(client, path)) == 3
+    bad: list[Json] = [
+        {"revisionLabels": {"k" * 65: ""}},
+        {"revisionTtl": "60s", "disableMemoryRevisions": True},
+    ]
+    for fields, field in zip(bad, ("revisionLabels", "body"), strict=True):
+        answer = await client.post(f"{path}:rollback", json={**target, **fields})
+        assert field_of(answer) == field

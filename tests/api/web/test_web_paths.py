@@ -150,7 +150,7 @@ async def test_a_wrong_path_is_told_which_part_of_it_is_unknown(
 async def test_a_verb_that_could_be_part_of_an_id_is_told_too(client: httpx.AsyncClient) -> None:
     answer = await client.post(f"{FIRST}/memories/x:rolback", json={})
     assert refusal(answer) == NO_PATH
-    said = '":rolback" is unknown after memories/{memory}, where the API has :rollback.'
+    said = '":rolback" is unknown after memories/{memory}, where the API has :rollback, :undelete.'
     assert answer.json()["error"]["message"] == f"No such path: {said}"
     assert refusal(await client.get(f"{FIRST}/memories/x:rolback")) == NOT_FOUND
 

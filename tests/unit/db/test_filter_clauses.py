@@ -11,13 +11,14 @@ from app.adapters.db.filter_fields import (
     MapField,
     MemberField,
     NumberField,
+    OptionalTimestampField,
     ScopeField,
     TextField,
     TimestampField,
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
 from app.adapters.db.metadata_filters import MetadataField
-from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
+from app.adapters.db.resource_fields import OptionalResourceField, ResourceField, WithheldField
 from app.adapters.db.scopes_fields import ScopesField
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.filtering.parser import parse_filter
@@ -29,6 +30,7 @@ ROWS = Table(
     MetaData(),
     *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows", "made_by")),
     Column("create_time", DateTime(timezone=True)),
+    Column("delete_time", DateTime(timezone=True)),
     Column("number", BigInteger()),
     *(Column(name, JSONB()) for name in ("scope", "labels", "topics", "metadata", "scopes")),
 )
@@ -48,6 +50,8 @@ FIELDS: Fields = {
     "user": ScopesField(ROWS.c.scopes),
     "memory": ResourceField(ROWS.c.fact, ENGINE, r"memories/([^/]+)"),
     "made_by": OptionalResourceField(ROWS.c.made_by, ENGINE, r"(?:memories/x/)?operations/([^/]+)"),
+    "delete_time": OptionalTimestampField(ROWS.c.delete_time),
+    "recover_until": WithheldField("showDeleted=true"),
 }
 
 
@@ -165,6 +169,11 @@ def test_a_truth_value_is_one_of_two_conditions() -> None:
     assert sql("is_on=false") == sql("is_on!=true") != sql("is_on=true")
 
 
+def test_the_presence_of_a_moment_is_the_predicate_of_its_index() -> None:
+    assert sql("delete_time:*") == sql("deleteTime:*") == "rows.delete_time IS NOT NULL"
+    assert sql("delete_time:5") == sql("delete_time=5")
+
+
 def test_numbers_are_compared_as_numbers() -> None:
     assert sql("number=7") == sql("number:7") == "rows.number = %(param_1)s::BIGINT"
     assert sql("number!=7") == "rows.number IS DISTINCT FROM %(param_1)s::BIGINT"
@@ -188,6 +197,10 @@ def test_numbers_are_compared_as_numbers() -> None:
         ("state<ON", 1, "state takes the operators"),
         ("create_time:5", 1, "create_time takes the operators"),
         ("scope:*", 7, "this field does not take a bare *."),
+        ('delete_time:"*"', 13, "the value must be an ISO 8601 moment"),
+        ("delete_time=~x", 1, "delete_time takes the operators"),
+        ("fact=x recover_until:*", 8, "recover_until needs showDeleted=true."),
+        ("recoverUntil<5", 1, "recoverUntil needs showDeleted=true."),
         ("state=x", 7, "the value must be one of ON, OFF."),
         ("number=x", 8, "the value must be a whole number of 0 to 9223372036854775807."),
         ("number=9223372036854775808", 8, "the value must be a whole number of 0 to"),

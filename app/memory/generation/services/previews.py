@@ -13,8 +13,7 @@ from app.kernel.names import EngineName, MemoryName
 from app.memory.generation.logic.outcomes import MAX_LISTED_OUTCOMES, Dropped, Refused
 from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.services.turns import topic_columns
-from app.memory.memories.schemas.memories import Memory
-from app.memory.memories.store import repository as memories
+from app.memory.memories.services.versions import find_version
 from app.platform.operations.logic.states import type_url
 
 _SHOWN = ("fact", "topics", "structuredContent")
@@ -79,16 +78,9 @@ async def _with_before(
 ) -> dict[str, Any]:
     if "memory" not in planned:
         return dict(planned)
-    now = clock.now()
-    name = MemoryName.parse(planned["memory"]["name"])
-    row = await memories.find(session, name, memories.is_known(now))
-    if row is None:
+    name, version = MemoryName.parse(planned["memory"]["name"]), int(planned["etag"])
+    before = await find_version(session, name, version, clock.now())
+    if before is None:
         return dict(planned)
-    before = Memory.from_row(name.engine, row)
-    if before.etag != planned["etag"]:
-        revision = await memories.find_revision(session, name, int(planned["etag"]), now)
-        if revision is None:
-            return dict(planned)
-        before = Memory.from_revision(before, revision)
     wire = before.wire()
     return {**planned, "before": {key: wire[key] for key in _SHOWN if key in wire}}

@@ -71,13 +71,11 @@ class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
-        operation_id: the operation that its revisions name.
-        kind: that of the operation whose work it is.
+        operation_id: the operation that its revisions name; `kind` is that of its work.
         caller: the id of the key that asked for it; None: the service itself.
         request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
-        finish: awaited in the transaction of the changes, with the response and the metadata;
-            raises if the changes must not be made.
+        finish: awaited in the transaction of the changes, with response and metadata; may raise.
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
         session_time: the creation time of the session that is the source, if known.

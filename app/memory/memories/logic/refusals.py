@@ -12,6 +12,11 @@ def id_taken(name: MemoryName) -> AlreadyExists:
     )
 
 
+def not_deleted(name: MemoryName) -> AlreadyExists:
+    """Return the error of a live memory that was to be brought back."""
+    return AlreadyExists(f"{name} is not deleted.", Reason.NOT_DELETED)
+
+
 def changed_meanwhile() -> Aborted:
     """Return the error of a concurrent change."""
     return Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)

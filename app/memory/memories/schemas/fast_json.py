@@ -8,7 +8,7 @@ from pydantic import PlainSerializer
 from pydantic.fields import FieldInfo
 
 from app.kernel.names import EngineName
-from app.memory.memories.schemas.memories import Memory, MemoryMetadataValue
+from app.memory.memories.schemas.memories import DELETION_FIELDS, Memory, MemoryMetadataValue
 from app.memory.memories.store.columns import wire_names
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.roles import columns_of, empty_value
@@ -59,7 +59,9 @@ _ATTRIBUTES = wire_names(MemoryRow)
 
 
 _FIELDS = {
-    name: field for name, field in Memory.model_fields.items() if name not in {"name", "etag"}
+    name: field
+    for name, field in Memory.model_fields.items()
+    if name not in {"name", "etag", *DELETION_FIELDS}
 }
 _WRITERS = [(field.alias or name, _writer(name, field)) for name, field in _FIELDS.items()]
 _read = attrgetter(*(_ATTRIBUTES[name] for name in _FIELDS))

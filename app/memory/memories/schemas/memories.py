@@ -9,18 +9,18 @@ from pydantic import (
     AfterValidator,
     ConfigDict,
     Field,
-    StrictInt,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
+from typing_extensions import override
 
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.base import EXACTLY_ONE, WireModel
 from app.kernel.wire.labels import RevisionLabels
 from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
-from app.kernel.wire.scalars import PositiveDuration, Timestamp, one_of
+from app.kernel.wire.scalars import PositiveDuration, Timestamp
 from app.memory.memories.store.columns import no_content, shown_content, wire_names
 from app.memory.memories.store.roles import ColumnRole, Row, check_equal
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -32,8 +32,6 @@ from app.platform.engines.logic.config import (
     MemoryType,
     MemoryTypeField,
 )
-
-MetadataOperatorField = Annotated[MetadataOperator, one_of(MetadataOperator)]
 
 MAX_SCOPE_PAIRS = 5
 MAX_SCOPE_VALUE_CHARS = 1_024
@@ -155,13 +153,12 @@ def _check_structured(content: StructuredContent) -> StructuredContent:
     return content
 
 
-class RevisionFields(WireModel):
-    """Request fields for the revisions that a write makes; at most one sets their life."""
+class DeletionFields(WireModel):
+    """Request fields for the revisions of deletions; at most one sets their life."""
 
     revision_labels: RevisionLabels | None = None
     revision_expire_time: Timestamp | None = None
     revision_ttl: PositiveDuration | None = None
-    disable_memory_revisions: bool | None = None
 
     @model_validator(mode="after")
     def _has_one_revision_life(self) -> Self:
@@ -169,8 +166,50 @@ class RevisionFields(WireModel):
             raise ValueError("must have at most one of revisionExpireTime and revisionTtl")
         return self
 
+    @property
+    def keeps_revisions(self) -> bool:
+        """True unless the request disables revisions."""
+        return True
 
-class MemoryFields(RevisionFields):
+    def check_kept(self, *, permanent: bool) -> None:
+        """Check that nothing is said of revisions where a permanent deletion keeps none.
+
+        Raises:
+            InvalidArgument: a field is set.
+        """
+        for name in DeletionFields.model_fields if permanent else ():
+            if getattr(self, name) is not None:
+                raise InvalidArgument.of_field(
+                    to_camel(name), "must be absent with permanent, which leaves no revision."
+                )
+
+
+class RevisionFields(DeletionFields):
+    """Request fields for the revisions that a write makes, if it makes any."""
+
+    disable_memory_revisions: bool | None = None
+
+    @property
+    @override
+    def keeps_revisions(self) -> bool:
+        return not self.disable_memory_revisions
+
+
+class SingleRevisionFields(RevisionFields):
+    """Request fields for the one revision that a write makes, or for making none."""
+
+    @model_validator(mode="after")
+    def _has_a_revision_or_none(self) -> Self:
+        # Generations are recorded with both fields, and then make no revision.
+        has_life = self.revision_expire_time is not None or self.revision_ttl is not None
+        if has_life and self.disable_memory_revisions:
+            raise ValueError(
+                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
+            )
+        return self
+
+
+class MemoryFields(SingleRevisionFields):
     """Fields of a memory that callers may set, when they create it or later."""
 
     fact: Fact | None = None
@@ -190,16 +229,6 @@ class MemoryFields(RevisionFields):
     def _has_one_expiry(self) -> Self:
         if self.ttl is not None and self.expire_time is not None:
             raise ValueError("must have at most one of ttl and expireTime")
-        return self
-
-    @model_validator(mode="after")
-    def _has_a_revision_or_none(self) -> Self:
-        # Generations are recorded with both fields, and then make no revision.
-        has_life = self.revision_expire_time is not None or self.revision_ttl is not None
-        if has_life and self.disable_memory_revisions:
-            raise ValueError(
-                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
-            )
         return self
 
     def content(self) -> dict[str, Any]:
@@ -248,18 +277,6 @@ class UpdateMemoryRequest(MemoryFields):
     etag: str | None = Field(None, description="The etag that was read.")
 
 
-class RollbackMemoryRequest(WireModel):
-    """The revision to restore."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
-    )
-
-    target_revision_id: str | StrictInt = Field(
-        description="The id of a revision of the memory, or its full name."
-    )
-
-
 class MemoryContentFields(WireModel):
     """Fields that memories and their revisions share in responses."""
 
@@ -282,6 +299,20 @@ class Memory(MemoryContentFields):
     update_time: Timestamp
     expire_time: Timestamp | None = None
     etag: str
+    delete_time: Timestamp | None = Field(
+        None, description="The time of the deletion; absent of a live memory, as the next three."
+    )
+    recover_until: Timestamp | None = Field(
+        None, description="The end of the time in which it can be brought back; then it is gone."
+    )
+    delete_operation: str | None = Field(
+        None, description="The operation that deleted it; absent if no revision was kept."
+    )
+    delete_caller: str | None = Field(
+        None,
+        description="Who asked for that: the id of a key, `jwt:` and the subject of a token, or"
+        " `command-line`; absent also where the service itself deleted it.",
+    )
 
     @classmethod
     def from_row(cls, engine: EngineName, row: MemoryRow) -> "Memory":
@@ -314,6 +345,10 @@ class Memory(MemoryContentFields):
         )
 
 
+DELETION_FIELDS = frozenset({"delete_time", "recover_until", "delete_operation", "delete_caller"})
+"""Fields of a deleted `Memory` alone."""
+
+
 def check_fields(row: Row) -> None:
     """Compare the wire forms with the columns of a row.
 
@@ -323,7 +358,8 @@ def check_fields(row: Row) -> None:
     content = wire_names(row, ColumnRole.CONTENT, ColumnRole.KEPT).keys()
     state = wire_names(row, ColumnRole.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
-    check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
+    shown = Memory.model_fields.keys() - DELETION_FIELDS
+    check_equal("Memory", shown, {"name", "etag", *content, *state})
     settable = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
     check_equal("MemoryFields", settable - {"expire_time", "ttl"}, content)
 
@@ -347,37 +383,3 @@ def stored_type(requested: MemoryType | None) -> MemoryType:
     if requested is None or requested is MemoryType.MEMORY_TYPE_UNSPECIFIED:
         return DEFAULT_MEMORY_TYPE
     return requested
-
-
-class MetadataCondition(WireModel):
-    """A condition on one key of the metadata."""
-
-    key: str = Field(min_length=1, max_length=MAX_METADATA_KEY_CHARS)
-    op: MetadataOperatorField = MetadataOperator.OPERATOR_UNSPECIFIED
-    value: MemoryMetadataValue
-    negate: bool | None = None
-
-    def filter(self) -> MetadataFilter:
-        """Return the condition as a filter of the core."""
-        values = (
-            self.value.string_value,
-            self.value.double_value,
-            self.value.bool_value,
-            self.value.timestamp_value,
-        )
-        value = next(value for value in values if value is not None)
-        return MetadataFilter(self.key, self.op, value, bool(self.negate))
-
-
-class FilterGroup(WireModel):
-    """Conditions that must all hold; of several groups, at least one must hold."""
-
-    filters: list[MetadataCondition] = Field(min_length=1, max_length=MAX_METADATA_KEYS)
-
-
-FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
-
-
-def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
-    """Return the groups as filters of the core."""
-    return [[condition.filter() for condition in group.filters] for group in groups or []]

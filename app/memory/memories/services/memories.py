@@ -1,12 +1,10 @@
-"""Use cases of memories: create, list, update, delete."""
+"""Use cases of memories: create, update, delete."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
@@ -15,22 +13,21 @@ from app.kernel.etags import check_etag
 from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
-from app.kernel.ordering import read_order
-from app.kernel.paging import PageRequest
 from app.kernel.wire.privacy_config import Place
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.schemas.deletions import DeleteMemoryRequest
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
-    ListMemoriesResponse,
-    Memory,
+    DeletionFields,
     MemoryFields,
     RevisionFields,
     UpdateMemoryRequest,
     stored_type,
 )
 from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.memories.services.versions import find_version
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, response_of
 from app.memory.memories.store.columns import content_of, wire_names
@@ -63,8 +60,12 @@ _MASKABLE = (
 
 TEXT_FIELDS = {*(_COLUMNS.keys() - UNMASKED), "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
-ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
+UNDELETE = "memories.undelete"
+"""Kind of the operation that brings a memory back."""
+ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback", UNDELETE)
 """The kinds of operations whose answers are a memory."""
+
+Labelled = TypeVar("Labelled", bound=DeletionFields)
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,13 @@ class MemoryService:
             return await finish_with_memory(session, new, writing, written.row)
 
     async def delete(
-        self, name: MemoryName, etag: str | None, once: IdempotencyKey | None, *, permanent: bool
+        self,
+        name: MemoryName,
+        request: DeleteMemoryRequest,
+        etag: str | None,
+        once: IdempotencyKey | None,
+        *,
+        permanent: bool,
     ) -> OperationRow:
         """Delete a memory; it can be recovered for a while, unless `permanent`.
 
@@ -229,14 +236,18 @@ class MemoryService:
 
         Raises:
             Aborted: the etag is stale.
+            InvalidArgument: a permanent deletion, which leaves no revision, has fields for it.
             NotFound: the memory does not exist.
         """
         now = self.clock.now()
+        request.check_kept(permanent=permanent)
+        request, details = await self.admit_labels(name.engine, request)
         visible = repository.is_known(now) if permanent else repository.is_live(now)
         async with self.db.transaction() as session:
             lock = Lock.UPDATE if permanent else Lock.SHARED
             engine = await engines.get(session, name.engine, lock)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
+            new = new.noting(**details)
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
@@ -246,33 +257,10 @@ class MemoryService:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
                 new = new.noting(erased=asdict(erased))
             else:
-                writing = self.writing(engine, new, RevisionFields())
+                writing = self.writing(engine, new, request)
                 await ledger.delete(session, writing, [row])
                 new = noting_revisions(new, writing)
             return await operations.insert_done(session, new, EMPTY)
-
-    async def list_page(
-        self,
-        name: EngineName,
-        filter_text: str | None,
-        order_by: str | None,
-        page: PageRequest,
-    ) -> ListMemoriesResponse:
-        """Return a page of live memories."""
-        now = self.clock.now()
-        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
-        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
-        query = {"list": "memories", "engine": name.engine, "filter": filter_text}
-        query["order"] = f"{order.field} {order.is_descending}"
-        key = repository.key(order.field)
-        asked = Slice.of(page, query, key, is_descending=order.is_descending)
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            engine = name_of(await engines.get(session, name))
-            where = repository.is_live(now) & clause.condition
-            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
-        return ListMemoriesResponse(
-            memories=[Memory.from_row(engine, row) for row in rows], next_page_token=token
-        )
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Fill the response of an operation with the memory as the operation left it.
@@ -280,22 +268,24 @@ class MemoryService:
         Only the name stays if that state is no longer known: the memory is erased or expired, its
         engine is deleted, or no revision was kept.
         """
-        now = self.clock.now()
-        name = MemoryName.parse(stored["name"])
+        name, version = MemoryName.parse(stored["name"]), int(stored["etag"])
         unknown = {key: stored[key] for key in ("@type", "name", "etag")}
-        row = await repository.find(session, name, repository.is_known(now))
-        if row is None or not await engines.is_live(session, name.engine.engine):
+        memory = await find_version(session, name, version, self.clock.now())
+        if memory is None:
             return unknown
-        memory = Memory.from_row(name.engine, row)
-        if memory.etag != stored["etag"]:
-            version = int(stored["etag"])
-            revision = await repository.find_revision(session, name, version, now)
-            if revision is None:
-                return unknown
-            memory = Memory.from_revision(memory, revision)
         wire = memory.wire()
         # A memory erased and created anew under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
+
+    async def admit_labels(
+        self, name: EngineName, request: Labelled
+    ) -> tuple[Labelled, dict[str, Any]]:
+        """Return a request whose only texts are labels, masked, and metadata about that."""
+        if not request.revision_labels:
+            return request, {}
+        fields = {"revision_labels"}
+        request, masked = await self.privacy.admit(name, Place.DIRECT, request, fields)
+        return request, noted(masked)
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Return a new operation for a request on an engine's memories."""
@@ -304,7 +294,7 @@ class MemoryService:
         )
 
     def writing(
-        self, engine: EngineRow, new: NewOperation, request: RevisionFields
+        self, engine: EngineRow, new: NewOperation, request: DeletionFields
     ) -> ChangeContext:
         """Return the context that all changes of a request share."""
         return self.writing_for(engine, new.operation_id, new.now, request, self.db.caller)
@@ -314,7 +304,7 @@ class MemoryService:
         engine: EngineRow,
         operation_id: str,
         now: datetime,
-        request: RevisionFields,
+        request: DeletionFields,
         caller: str | None,
     ) -> ChangeContext:
         """Return the context that all changes of an operation share; `caller` asked for it."""
@@ -332,9 +322,7 @@ class MemoryService:
             recovery=self.settings.recovery_window,
             revision_expire_time=ends,
             labels=request.revision_labels or {},
-            keeps_revisions=not (
-                request.disable_memory_revisions or config.disable_memory_revisions
-            ),
+            keeps_revisions=request.keeps_revisions and not config.disable_memory_revisions,
             language=search_language(config),
         )
 

@@ -20,6 +20,7 @@ class Action(StrEnum):
     UPDATED = "UPDATED"
     DELETED = "DELETED"
     ROLLED_BACK = "ROLLED_BACK"
+    UNDELETED = "UNDELETED"
     REDACTED = "REDACTED"
     """Sensitive values were masked, in earlier revisions, too."""
 
@@ -71,8 +72,8 @@ class Creation:
 class Change:
     """New content for a memory as it was read: an update, with `restores` a rollback.
 
-    `content` has a value for each of `columns.CONTENT_FIELDS`. `vector` may be None if the fact
-    stays unchanged; otherwise it is used as for a `Creation`.
+    `content` has a value for each of `columns.CONTENT_FIELDS`; an undeletion has that of its row.
+    `vector` may be None if the fact stays unchanged; otherwise it is used as for a `Creation`.
     """
 
     row: MemoryRow
@@ -82,12 +83,15 @@ class Change:
     restores: int | None = None
     extracted: Sequence[Mapping[str, Any]] = ()
     is_redaction: bool = False
+    is_undeletion: bool = False
 
     @property
     def action(self) -> Action:
         """The kind of the change."""
         if self.is_redaction:
             return Action.REDACTED
+        if self.is_undeletion:
+            return Action.UNDELETED
         return Action.UPDATED if self.restores is None else Action.ROLLED_BACK
 
 

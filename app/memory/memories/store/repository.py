@@ -34,7 +34,6 @@ from app.adapters.db.conditions import check_scope, condition_on
 from app.adapters.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
-from app.adapters.db.pages import Key, Slice
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
@@ -138,19 +137,6 @@ async def lock(
         .execution_options(populate_existing=True)
     )
     return (await session.execute(statement)).scalars().all()
-
-
-def key(by: str) -> Key:
-    """Return the order of a list of memories by a column."""
-    return getattr(MemoryRow, by), MemoryRow.memory_id
-
-
-async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Sequence[MemoryRow]:
-    """Return a page of an engine's memories."""
-    statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
 
 
 def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:

@@ -78,6 +78,13 @@ class MemoryRow(MemoryContent, Base):
             postgresql_where=text("recover_until is not null"),
         ),
         Index(
+            "ix_memories_delete_time",
+            "engine_id",
+            "delete_time",
+            "memory_id",
+            postgresql_where=text("delete_time is not null"),
+        ),
+        Index(
             "ix_memories_position",
             "engine_id",
             "scope_hash",

@@ -21,6 +21,19 @@ async def count_matching(session: Session, engine_id: int, clause: ColumnElement
     return (await session.execute(statement)).scalar_one()
 
 
+async def list_newest(
+    session: Session, engine_id: int, clause: ColumnElement[bool], limit: int
+) -> Sequence[MemoryRow]:
+    """Return the newest of the memories that a purge would take."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, clause)
+        .order_by(MemoryRow.create_time.desc(), MemoryRow.memory_id.desc())
+        .limit(limit)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
 async def list_matching(
     session: Session, engine_id: int, clause: ColumnElement[bool], limit: int, after: str
 ) -> Sequence[str]:

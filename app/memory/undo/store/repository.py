@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, func, select, tuple_
 
 from app.adapters.db.session import Session
+from app.memory.memories.store import listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -66,7 +67,7 @@ async def list_targets(
     if not traces:
         return []
     ids = [trace.memory_id for trace in traces]
-    read = memories.lock if for_update else list_memories
+    read = memories.lock if for_update else listing.list_named
     present = await read(session, engine_id, ids, memories.everything())
     rows = {row.memory_id: row for row in present}
     before = await _list_before(session, engine_id, traces, now)
@@ -80,16 +81,6 @@ async def list_targets(
         )
         for memory_id, trace in zip(ids, traces, strict=True)
     ]
-
-
-async def list_memories(
-    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
-) -> Sequence[MemoryRow]:
-    """Return the memories that `only` selects."""
-    statement = select(MemoryRow).where(
-        MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only
-    )
-    return (await session.execute(statement)).scalars().all()
 
 
 def _is_trace(engine_id: int, operation_id: str, now: datetime) -> ColumnElement[bool]:

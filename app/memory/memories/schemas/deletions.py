@@ -1,0 +1,21 @@
+"""The wire form of deletions and of their reversal; the latter is this service's own."""
+
+from pydantic import ConfigDict
+
+from app.memory.memories.schemas.memories import DeletionFields, SingleRevisionFields
+
+
+class DeleteMemoryRequest(DeletionFields):
+    """Options of a deletion; none with `permanent`, which leaves no revision."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"revisionLabels": {"ticket": "4711"}}]}
+    )
+
+
+class UndeleteMemoryRequest(SingleRevisionFields):
+    """Options of bringing a memory back."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"revisionLabels": {"ticket": "4711"}}]}
+    )

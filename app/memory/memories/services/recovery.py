@@ -1,0 +1,83 @@
+"""Brings deleted memories back."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.adapters.resources import Resources
+from app.kernel.etags import check_etag
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.names import MemoryName
+from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
+from app.memory.memories.logic.refusals import not_deleted
+from app.memory.memories.schemas.deletions import UndeleteMemoryRequest
+from app.memory.memories.services.memories import UNDELETE, MemoryService, finish_with_memory
+from app.memory.memories.store import ledger, repository
+from app.memory.memories.store.changes import Change
+from app.memory.memories.store.columns import content_of
+from app.memory.memories.store.vectors import Vector
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of
+from app.platform.operations.store import idempotency
+from app.platform.operations.store.tables import OperationRow
+
+
+@dataclass(frozen=True)
+class RecoveryService:
+    """Deleted memories, for as long as they can be brought back."""
+
+    memories: MemoryService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "RecoveryService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources))
+
+    async def undelete(
+        self,
+        name: MemoryName,
+        request: UndeleteMemoryRequest,
+        etag: str | None,
+        once: IdempotencyKey | None,
+    ) -> OperationRow:
+        """Bring a deleted memory back as it was last, whether or not it has revisions.
+
+        Raises:
+            Aborted: the etag is stale.
+            AlreadyExists: the memory is live.
+            NotFound: the memory does not exist, or its recovery window has passed.
+        """
+        service = self.memories
+        now = service.clock.now()
+        request, details = await service.admit_labels(name.engine, request)
+        fact, vector = await self._embedded(name, now)
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = service.operation(engine, UNDELETE, "UndeleteMemory", now)
+            new = new.noting(**details)
+            if (known := await idempotency.replay_operation(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, repository.is_known(now), for_update=True)
+            new = new.concerning(row.scope)
+            if row.delete_time is None:
+                raise not_deleted(name)
+            check_etag(row.version, etag)
+            expiry = ahead(row.expire_time, now)
+            change = Change(
+                row=row,
+                content=content_of(row),
+                expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
+                # A scan may have masked the fact meanwhile; it then waits for its vector.
+                vector=vector if row.fact == fact else None,
+                is_undeletion=True,
+            )
+            writing = service.writing(engine, new, request)
+            written = await ledger.change(session, writing, change)
+            return await finish_with_memory(session, new, writing, written.row)
+
+    async def _embedded(self, name: MemoryName, now: datetime) -> tuple[str | None, Vector | None]:
+        """Return the fact of a deleted memory with its vector, outside any transaction."""
+        async with self.memories.db.snapshot() as session:
+            row = await repository.find(session, name, repository.is_known(now))
+        fact = None if row is None or row.delete_time is None else row.fact
+        return fact, await self.memories.embedding.fact(name.engine.engine, fact)

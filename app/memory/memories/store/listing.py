@@ -1,0 +1,81 @@
+"""Statements that list memories; deleted ones, where they are asked for.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, select, tuple_
+
+from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.pages import Key, Slice
+from app.adapters.db.resource_fields import WithheldField
+from app.adapters.db.session import Session
+from app.memory.memories.store.repository import FILTER_FIELDS
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+
+BY_DELETION = "delete_time"
+"""The order that needs deleted memories to be asked for."""
+ORDERS = ("create_time", "update_time", BY_DELETION)
+"""The columns that a list can be ordered by."""
+_OF_DELETED: Fields = {
+    "delete_time": OptionalTimestampField(MemoryRow.delete_time),
+    "recover_until": TimestampField(MemoryRow.recover_until),
+}
+LIVE_FIELDS: Fields = {
+    **FILTER_FIELDS,
+    **dict.fromkeys(_OF_DELETED, WithheldField("showDeleted=true")),
+}
+"""Fields that the filter of a list of live memories accepts."""
+KNOWN_FIELDS: Fields = {**FILTER_FIELDS, **_OF_DELETED}
+"""Fields that the filter of a list with deleted memories accepts."""
+
+
+class DeletedBy(NamedTuple):
+    """The operation that deleted a memory, and who asked for it; None: the service itself."""
+
+    operation_id: str | None
+    caller: str | None
+
+
+def key(by: str) -> Key:
+    """Return the order of a list of memories by a column."""
+    return getattr(MemoryRow, by), MemoryRow.memory_id
+
+
+async def list_page(
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
+) -> Sequence[MemoryRow]:
+    """Return a page of an engine's memories."""
+    statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
+    return (await session.execute(page.applied(statement))).scalars().all()
+
+
+async def list_named(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Sequence[MemoryRow]:
+    """Return those of the memories that `only` selects, in no order."""
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_deletions(
+    session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
+) -> Mapping[str, DeletedBy]:
+    """Return who deleted those of the memories that are deleted, where a revision tells."""
+    versions = [(row.memory_id, row.version) for row in rows if row.delete_time is not None]
+    if not versions:
+        return {}
+    told = (RevisionRow.memory_id, RevisionRow.operation_id, RevisionRow.caller)
+    statement = select(*told).where(
+        RevisionRow.engine_id == engine_id,
+        tuple_(RevisionRow.memory_id, RevisionRow.version).in_(versions),
+        RevisionRow.expire_time > now,
+    )
+    found = await session.execute(statement)
+    return {memory_id: DeletedBy(*by) for memory_id, *by in found}
