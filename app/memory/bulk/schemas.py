@@ -21,18 +21,16 @@ MAX_ERRORS = 100
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
     str,
-    Field(
-        description="Id of the new memory; generated if absent.",
-        json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
-    ),
+    Field(json_schema_extra={"pattern": f"^{CHOSEN_ID}$"}),
 ]
+_MEMORY_ID = Field(None, description="Id of the new memory; absent: a new one.")
 
 
 class NewMemory(WireModel):
     """A memory of a batch."""
 
-    memory: CreateMemoryRequest
-    memory_id: MemoryId | None = None
+    memory: CreateMemoryRequest = Field(description="The memory.")
+    memory_id: MemoryId | None = _MEMORY_ID
 
 
 class _ParsedLater:
@@ -58,7 +56,11 @@ class BatchCreateMemoriesRequest(WireModel):
         json_schema_extra={"examples": [{"requests": [{"memory": _EXAMPLE}], "atomic": False}]}
     )
 
-    requests: list[Annotated[Any, _ParsedLater]] = Field(min_length=1, max_length=MAX_BATCH)
+    requests: list[Annotated[Any, _ParsedLater]] = Field(
+        min_length=1,
+        max_length=MAX_BATCH,
+        description="The memories, each with an optional id.",
+    )
     atomic: bool = Field(
         True,
         description="True: all memories are created or none. False: each is created on its own, and"
@@ -73,7 +75,7 @@ class ImportedMemory(CreateMemoryRequest):
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
     )
 
-    memory_id: MemoryId | None = None
+    memory_id: MemoryId | None = _MEMORY_ID
 
 
 class LineError(WireModel):
@@ -86,11 +88,13 @@ class LineError(WireModel):
 class ImportMemoriesResponse(WireModel):
     """The result of an import."""
 
-    imported: int
+    imported: int = Field(description="Number of memories that were created.")
     existing: int = Field(
         description="Memories that existed already, with their ids and this content."
     )
-    failed: int
+    failed: int = Field(
+        description="Number of lines that were refused; nothing was stored of them."
+    )
     errors: list[LineError] = Field(
         description=f"Errors of the first {MAX_ERRORS} lines that failed."
     )

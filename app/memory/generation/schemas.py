@@ -13,8 +13,9 @@ from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
-from app.memory.memories.schemas.memories import Fact, Metadata, RevisionFields, Scope
-from app.platform.engines.logic.config import MemoryTopicIds
+from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope
+from app.memory.memories.schemas.metadata import Metadata
+from app.platform.engines.logic.topics import MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
@@ -38,8 +39,12 @@ class MetadataMergeStrategy(StrEnum):
 class ContentEvent(WireModel):
     """A turn of a conversation."""
 
-    content: Content
-    event_id: str | None = Field(None, max_length=256)
+    content: Content = Field(description="What was said.")
+    event_id: str | None = Field(
+        None,
+        max_length=256,
+        description="Id that the caller chose; a stream takes an event of the same id once.",
+    )
     event_time: Timestamp | None = Field(None, description="Time of the turn.")
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
@@ -55,20 +60,29 @@ class ContentEvent(WireModel):
 class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
-    events: list[ContentEvent] = Field(max_length=MAX_EVENTS)
+    events: list[ContentEvent] = Field(
+        max_length=MAX_EVENTS, description="The turns, the oldest first."
+    )
 
 
 class DirectMemory(WireModel):
     """A fact in the request."""
 
-    fact: Fact
-    topics: MemoryTopicIds | None = None
+    fact: Fact = Field(description="Statement to remember, in one or a few sentences; not blank.")
+    topics: MemoryTopicIds | None = Field(
+        None, description="Topics that the fact is about; absent: none."
+    )
 
 
 class DirectMemoriesSource(WireModel):
     """Facts in the request: they skip extraction, but are consolidated."""
 
-    direct_memories: list[DirectMemory] = Field(min_length=1, max_length=MAX_DIRECT_MEMORIES)
+    direct_memories: list[DirectMemory] = Field(
+        min_length=1,
+        max_length=MAX_DIRECT_MEMORIES,
+        description="The facts, which are stored as they are unless they say what is known"
+        " already.",
+    )
 
 
 class VertexSessionSource(WireModel):
@@ -134,10 +148,20 @@ class GenerateMemoriesRequest(RevisionFields):
         }
     )
 
-    direct_contents_source: DirectContentsSource | None = None
-    direct_memories_source: DirectMemoriesSource | None = None
-    vertex_session_source: VertexSessionSource | None = None
-    scope: Scope | None = None
+    direct_contents_source: DirectContentsSource | None = Field(
+        None, description="A conversation in the request; one of three sources."
+    )
+    direct_memories_source: DirectMemoriesSource | None = Field(
+        None, description="Facts in the request; one of three sources."
+    )
+    vertex_session_source: VertexSessionSource | None = Field(
+        None, description="A session of this engine; one of three sources."
+    )
+    scope: Scope | None = Field(
+        None,
+        description="Exact key of the collection that the memories belong to. Required, unless"
+        " the source is a session: then absent means its `user_id`.",
+    )
     disable_consolidation: bool | None = Field(
         None, description="Every result becomes a new memory."
     )
@@ -145,9 +169,16 @@ class GenerateMemoriesRequest(RevisionFields):
         None,
         description="Do the work, but write nothing; respond with the changes and their reasons.",
     )
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(
+        None, description="The caller's own values, stored with each memory that is written."
+    )
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
-        MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
+        Field(
+            MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED,
+            description="What becomes of the metadata of a memory that is updated. `OVERWRITE`"
+            " (also when absent): these values replace it. `MERGE`: they are added."
+            " `REQUIRE_EXACT_MATCH`: only memories with equal metadata are updated.",
+        )
     )
     allowed_topics: MemoryTopicIds | None = Field(
         None, description="Limits the configured topics to these."

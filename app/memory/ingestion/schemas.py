@@ -7,7 +7,8 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from app.kernel.wire.scalars import one_of
 from app.memory.generation.schemas import DirectContentsSource, MetadataMergeStrategy
-from app.memory.memories.schemas.memories import Metadata, RevisionFields, Scope
+from app.memory.memories.schemas.memories import RevisionFields, Scope
+from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.config import GenerationTriggerConfig
 
 DEFAULT_STREAM = "default"
@@ -62,10 +63,16 @@ class IngestEventsRequest(RevisionFields):
         None, description="If absent, that of the bank; without any, events are processed at once."
     )
     force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(
+        None, description="The caller's own values, stored with each memory that is written."
+    )
     metadata_merge_strategy: (
         Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] | None
-    ) = None
+    ) = Field(
+        None,
+        description="What becomes of the metadata of a memory that is updated, as in"
+        " `memories:generate`.",
+    )
 
     @property
     def stream(self) -> str:

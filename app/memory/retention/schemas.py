@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import ConfigDict, Field, model_validator
 
 from app.kernel.wire.base import WireModel
-from app.memory.memories.schemas.memories import FilterGroups
+from app.memory.memories.schemas.filter_groups import FilterGroups
 
 
 class PurgeMemoriesRequest(WireModel):
@@ -19,7 +19,9 @@ class PurgeMemoriesRequest(WireModel):
     )
 
     filter: str | None = Field(None, description="An AIP-160 filter.")
-    filter_groups: FilterGroups | None = None
+    filter_groups: FilterGroups | None = Field(
+        None, description="Conditions on metadata, of which at least one group must hold."
+    )
     force: bool | None = Field(None, description="Delete the memories; otherwise only count them.")
     permanent: bool | None = Field(
         None, description="With `force`: erase memories and history at once, without recovery."

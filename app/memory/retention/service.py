@@ -11,7 +11,8 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
-from app.memory.memories.schemas.memories import RevisionFields, metadata_filters
+from app.memory.memories.schemas.filter_groups import metadata_filters
+from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.services.memories import MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories

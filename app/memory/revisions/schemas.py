@@ -16,8 +16,10 @@ from app.memory.memories.store.tables import RevisionRow
 class ExtractedMemory(WireModel):
     """A memory as generation extracted it, before it was merged with present memories."""
 
-    fact: str | None = None
-    context: str | None = None
+    fact: str | None = Field(
+        None, description="Statement as it was extracted; absent for a field of a profile."
+    )
+    context: str | None = Field(None, description="What the statement was drawn from, in words.")
     structured_data: dict[str, Any] | None = Field(
         None, description="Only for a field of a profile."
     )
@@ -31,13 +33,24 @@ class MemoryRevision(MemoryContentFields):
     """
 
     fact: str | None = Field(None, description="Absent in the revision of a deletion.")
-    create_time: Timestamp
-    expire_time: Timestamp
-    labels: Labels | None = None
-    extracted_memories: list[ExtractedMemory] | None = None
-    structured_data: dict[str, Any] | None = None
+    create_time: Timestamp = Field(description="When the change was made.")
+    expire_time: Timestamp = Field(description="When the revision is deleted.")
+    labels: Labels | None = Field(None, description="Labels that the change was given.")
+    extracted_memories: list[ExtractedMemory] | None = Field(
+        None,
+        description="What generation extracted, of which this change was made; absent: another"
+        " method made it.",
+    )
+    structured_data: dict[str, Any] | None = Field(
+        None,
+        description="Values of the profile's fields after the change; absent: the memory is no"
+        " profile.",
+    )
     action: str = Field(description="`CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK` or `REDACTED`.")
-    memory_expire_time: Timestamp | None = None
+    memory_expire_time: Timestamp | None = Field(
+        None,
+        description="When the memory was to be deleted, as of this change; absent: never.",
+    )
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
         None, description="Version of the prompts that the model was given."
@@ -79,5 +92,7 @@ class MemoryRevision(MemoryContentFields):
 class ListMemoryRevisionsResponse(WireModel):
     """A page of revisions, newest first."""
 
-    memory_revisions: list[MemoryRevision]
-    next_page_token: str | None = None
+    memory_revisions: list[MemoryRevision] = Field(description="The revisions of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

@@ -17,10 +17,13 @@ from app.platform.operations.store.tables import OperationRow
 class Operation(WireModel):
     """A long-running operation. When done, it has either `response` or `error`."""
 
-    name: str
+    name: str = Field(description="Full name of the operation.")
     metadata: dict[str, Any] = Field(description="`genericMetadata` and what the work reports.")
-    done: bool = False
-    response: dict[str, Any] | None = None
+    done: bool = Field(False, description="False: it waits or runs; ask again later.")
+    response: dict[str, Any] | None = Field(
+        None,
+        description="What the work gave, by its `@type`; absent until it is done, or if it failed.",
+    )
     error: dict[str, Any] | None = Field(None, description="A google.rpc.Status.")
 
     @classmethod
@@ -42,5 +45,7 @@ class Operation(WireModel):
 class ListOperationsResponse(WireModel):
     """A page of operations, newest first."""
 
-    operations: list[Operation]
-    next_page_token: str | None = None
+    operations: list[Operation] = Field(description="The operations of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

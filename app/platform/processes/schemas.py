@@ -26,23 +26,23 @@ class ServerQueue(WireModel):
 
     due_count: int = Field(description="Operations that are due and wait for a worker.")
     oldest_due_seconds: float = Field(description="How long the oldest of them has been due.")
-    running_count: int
+    running_count: int = Field(description="Operations that workers run now.")
     failed_count: int = Field(description="Operations that have failed within 24 hours.")
 
 
 class ServerProcess(WireModel):
     """A process, at its last heartbeat."""
 
-    process_id: str
+    process_id: str = Field(description="Id of the process, new at each start.")
     kind: str = Field(
         description="`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION`: one that is forced.",
         examples=["WORKER"],
     )
-    release: str
+    release: str = Field(description="Release that it runs.")
     schema_: str = Field(alias="schema", description="Revision of the schema that it needs.")
-    host: str
-    pid: int
-    start_time: Timestamp
+    host: str = Field(description="Name of its machine or container.")
+    pid: int = Field(description="Its number on that machine.")
+    start_time: Timestamp = Field(description="When it started.")
     beat_time: Timestamp = Field(description="Time of the heartbeat.")
     running: int = Field(description="Operations that it ran.")
     skew_seconds: float | None = Field(
@@ -58,8 +58,11 @@ class ServerInfo(WireModel):
 
     version: str = Field(description="Release of this process.")
     start_time: Timestamp = Field(description="When this process started.")
-    database: ServerDatabase
-    queue: ServerQueue | None = None
+    database: ServerDatabase = Field(description="State of the database, as this process sees it.")
+    queue: ServerQueue | None = Field(
+        None,
+        description="Operations that wait and run; absent: the database does not answer.",
+    )
     processes: list[ServerProcess] | None = Field(
         None, description="Processes with a heartbeat within 30 seconds, the oldest first."
     )
