@@ -59,6 +59,38 @@ def test_no_schema_is_named_after_a_module_or_a_half(document: Json) -> None:
     assert [name for name in names if not (name.isalnum() and name[0].isupper())] == []
 
 
+def test_a_schema_with_fields_has_nothing_beside_them_that_generators_lose(document: Json) -> None:
+    combining = {"anyOf", "oneOf", "allOf", "not", "if"}
+    assert [path for path, schema in _objects(document) if not combining.isdisjoint(schema)] == []
+
+
+def test_every_body_and_every_answer_has_a_type(document: Json) -> None:
+    bodies = {
+        (method["operationId"], media_type): media["schema"]
+        for method in _methods(document)
+        for part in (method.get("requestBody", {}), *method["responses"].values())
+        for media_type, media in part.get("content", {}).items()
+    }
+    assert len(bodies) > 80
+    assert [body for body, schema in bodies.items() if not {"$ref", "type"} & schema.keys()] == []
+
+
+def test_methods_stand_in_described_groups_in_the_order_of_use(document: Json) -> None:
+    groups = [tag["name"] for tag in document["tags"]]
+    assert groups == [
+        *("memories", "revisions", "retrieval", "generation", "sessions", "contexts"),
+        *("task memory", "operations", "engines", "usage", "keys", "audit", "service"),
+    ]
+    assert all(tag["description"] for tag in document["tags"])
+    assert {tag for method in _methods(document) for tag in method["tags"]} == set(groups)
+    assert all(len(method["tags"]) == 1 for method in _methods(document))
+    assert document["servers"] == [{"url": "/"}]
+
+
+def _methods(document: Json) -> list[Json]:
+    return [method for methods in document["paths"].values() for method in methods.values()]
+
+
 def test_no_two_messages_have_the_same_name() -> None:
     names = Counter(message.__name__ for message in _below(WireModel))
     assert len(names) > 150

@@ -121,15 +121,14 @@ def _check_time_zone(name: str) -> str:
 
 
 class GenerateMemoriesRequest(RevisionFields):
-    """The source, the scope and the options of a generation."""
+    """The source, the scope and the options of a generation.
+
+    Exactly one of `directContentsSource`, `directMemoriesSource` and `vertexSessionSource` is
+    required, and `scope` with the first two.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [
-                {"required": ["directContentsSource", "scope"]},
-                {"required": ["directMemoriesSource", "scope"]},
-                {"required": ["vertexSessionSource"]},
-            ],
             "examples": [
                 {
                     "scope": {"user_id": "42"},

@@ -9,13 +9,13 @@ from app.memory.memories.schemas.filter_groups import FilterGroups
 
 
 class PurgeMemoriesRequest(WireModel):
-    """The memories to delete; without `force` they are only counted."""
+    """The memories to delete, by `filter`, `filterGroups` or both.
+
+    Without `force` they are only counted.
+    """
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [{"required": ["filter"]}, {"required": ["filterGroups"]}],
-            "examples": [{"filter": 'scope.user_id="42"', "force": False}],
-        }
+        json_schema_extra={"examples": [{"filter": 'scope.user_id="42"', "force": False}]}
     )
 
     filter: str | None = Field(None, description="An AIP-160 filter.")

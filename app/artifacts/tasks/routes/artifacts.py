@@ -32,7 +32,7 @@ from app.web.paging import Page
 from app.web.routing import Router
 
 router = Router(
-    "task memories",
+    "task memory",
     demands={
         "listArtifacts": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
         "uploadArtifact": change(

@@ -37,7 +37,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "task memories",
+    "task memory",
     demands={
         "processOutput": change(Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,)),
         "listTaskMemories": Demand(Permission.ARTIFACTS_REFERENCE, LIST),

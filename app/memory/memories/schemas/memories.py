@@ -183,11 +183,13 @@ class MemoryFields(RevisionFields):
 
 
 class CreateMemoryRequest(MemoryFields):
-    """A memory as its creator sends it. Fields that only responses have are ignored."""
+    """A memory as its creator sends it, with `fact` or `structuredContent`.
+
+    Fields that only responses have are ignored.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "anyOf": [{"required": ["fact"]}, {"required": ["structuredContent"]}],
             "examples": [
                 {
                     "fact": "I prefer a window seat.",
