@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.kernel.wire.base import WireModel
+from app.process.features import ANSWERS
 from app.process.main import create_app
 from app.process.serving import offline_resources
 from app.settings.settings import Settings
@@ -100,3 +101,15 @@ def test_no_two_messages_have_the_same_name() -> None:
 def _below(message: type[WireModel]) -> set[type[WireModel]]:
     below = message.__subclasses__()
     return {*below, *(further for each in below for further in _below(each))}
+
+
+def test_the_answers_of_operations_are_told_apart_by_their_type(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    response = schemas["Operation"]["properties"]["response"]
+    mapping = response["discriminator"]["mapping"]
+    assert [choice["$ref"] for choice in response["oneOf"]] == list(mapping.values())
+    for url, reference in mapping.items():
+        answer = schemas[reference.rpartition("/")[2]]
+        assert answer["properties"]["@type"]["const"] == url
+        assert "@type" in answer["required"]
+    assert set(mapping) == set(ANSWERS)

@@ -12,7 +12,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.answers import AnsweredMemory, NamedMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
+from app.platform.operations.schemas import OperationError
 
 MAX_BATCH = 500
 MAX_ERRORS = 100
@@ -68,6 +70,28 @@ class BatchCreateMemoriesRequest(WireModel):
     )
 
 
+class BatchResult(WireModel):
+    """The outcome of one memory of a batch: its name or its error."""
+
+    memory: NamedMemory | None = Field(None, description="The memory that was created.")
+    error: OperationError | None = Field(None, description="Why it was not created.")
+
+
+class BatchCreateMemoriesResponse(WireModel):
+    """The memories that a batch created."""
+
+    memories: list[AnsweredMemory] = Field(description="Created memories, in the request's order.")
+    results: list[BatchResult] | None = Field(
+        None, description="Without `atomic`: the outcome of each memory of the request, in order."
+    )
+
+
+class AnsweredImport(WireModel):
+    """The count of an import, in the operation that records it."""
+
+    imported: int = Field(description="Number of memories that were created.")
+
+
 class ImportedMemory(CreateMemoryRequest):
     """A line of an import: a memory, and optionally its id."""
 
@@ -82,13 +106,12 @@ class LineError(WireModel):
     """The error of a line."""
 
     line: int = Field(description="Number of the line, from 1.")
-    error: dict[str, Any] = Field(description="A google.rpc.Status.")
+    error: OperationError = Field(description="Why it was refused.")
 
 
-class ImportMemoriesResponse(WireModel):
+class ImportMemoriesResponse(AnsweredImport):
     """The result of an import."""
 
-    imported: int = Field(description="Number of memories that were created.")
     existing: int = Field(
         description="Memories that existed already, with their ids and this content."
     )

@@ -13,9 +13,10 @@ from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
-from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope
+from app.memory.memories.schemas.answers import NamedMemory
+from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
 from app.memory.memories.schemas.metadata import Metadata
-from app.platform.engines.logic.topics import MemoryTopicIds
+from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
@@ -222,3 +223,83 @@ class QueuedGeneration(GenerateMemoriesRequest):
 
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
+
+
+class GeneratedMemory(WireModel):
+    """A change that a generation made."""
+
+    memory: NamedMemory = Field(description="The memory that it changed.")
+    action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
+    previous_revision: str | None = Field(
+        None, description="Full name of the revision before; absent: there is none."
+    )
+
+
+class PlannedContent(WireModel):
+    """The content of a memory before or after a planned change."""
+
+    fact: str | None = Field(None, description="What is remembered.")
+    topics: list[MemoryTopicId] | None = Field(None, description="Topics that the fact is about.")
+    structured_content: StructuredContent | None = Field(
+        None, description="One field of a profile, in place of a fact."
+    )
+
+
+class PlannedMemoryChange(WireModel):
+    """A change that a generation would make."""
+
+    action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
+    reason: str = Field(description="Why the change would be made.")
+    memory: NamedMemory | None = Field(None, description="The memory; absent: a new one.")
+    etag: str | None = Field(None, description="Version of the memory that was planned for.")
+    before: PlannedContent | None = Field(
+        None, description="Its content in that version; absent if that is no longer known."
+    )
+    after: PlannedContent | None = Field(
+        None, description="Its content after the change; absent: it would be deleted."
+    )
+    extracted_memories: list[dict[str, Any]] | None = Field(
+        None, description="What was extracted, of which the change would be made."
+    )
+
+
+class DroppedFact(WireModel):
+    """A fact that would become no memory."""
+
+    fact: str = Field(description="The fact as it was extracted.")
+    quote: str = Field(description="What the model quoted as its source.")
+    reason: str = Field(description="Why it was dropped.", examples=["FOREIGN_NUMBER"])
+    detail: str | None = Field(None, description="The number or date that has no source.")
+
+
+class RefusedDecision(WireModel):
+    """A decision of the model that would not be carried out."""
+
+    fact: str = Field(description="The fact that the decision is about.")
+    action: str = Field(description="What the model decided.")
+    reason: str = Field(description="Why it was refused.", examples=["UNKNOWN_MEMORY"])
+    memory: NamedMemory | None = Field(None, description="The memory that it named, if one.")
+    text: str | None = Field(None, description="The text that it would have written.")
+
+
+class GenerateMemoriesResponse(WireModel):
+    """What a generation changed, or in a preview would change."""
+
+    author: str | None = Field(
+        None, description="Id of the model that wrote the facts, or `engine`; absent: no change."
+    )
+    generated_memories: list[GeneratedMemory] | None = Field(
+        None, description="The changes, in order; absent: none."
+    )
+    planned_changes: list[PlannedMemoryChange] | None = Field(
+        None, description="Of a preview: the changes, in order; absent: none."
+    )
+    dropped_facts: list[DroppedFact] | None = Field(
+        None, description="Of a preview: facts that would become no memory; absent: none."
+    )
+    refused_decisions: list[RefusedDecision] | None = Field(
+        None, description="Of a preview: decisions that would not be carried out; absent: none."
+    )
+    withdrawn: bool | None = Field(
+        None, description="True: the texts of this preview were erased with what they are about."
+    )

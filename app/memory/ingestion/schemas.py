@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 from app.memory.generation.schemas import DirectContentsSource, MetadataMergeStrategy
 from app.memory.memories.schemas.memories import RevisionFields, Scope
@@ -89,3 +90,13 @@ def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     has_life = not _REVISION_LIFE.isdisjoint(given)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
     return {**kept, **given}
+
+
+class IngestEventsResponse(WireModel):
+    """The end of a stream's wait."""
+
+    generate_memories_operation: str | None = Field(
+        None,
+        description="Full name of the operation that made memories of the events; absent: there"
+        " were none to read.",
+    )

@@ -32,3 +32,11 @@ class PurgeMemoriesRequest(WireModel):
         if not (self.filter and self.filter.strip()) and not self.filter_groups:
             raise ValueError("filter or filterGroups is required")
         return self
+
+
+class PurgeMemoriesResponse(WireModel):
+    """The effect of a purge."""
+
+    purge_count: int = Field(
+        description="Number of memories deleted; without `force`, that would be deleted."
+    )

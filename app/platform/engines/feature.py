@@ -1,9 +1,11 @@
 """Registers engines."""
 
 from app.platform.engines.routes import children, router
+from app.platform.engines.schemas import AnsweredEngine
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "engines",
     routers=(children, router),
+    answers={"ReasoningEngine": AnsweredEngine},
 )

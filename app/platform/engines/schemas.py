@@ -147,6 +147,10 @@ class ReasoningEngine(WireModel):
         )
 
 
+class AnsweredEngine(ReasoningEngine):
+    """An engine as an operation left it."""
+
+
 class ListReasoningEnginesResponse(WireModel):
     """A page of engines, newest first."""
 

@@ -183,6 +183,12 @@ class Session(WireModel):
         )
 
 
+class AnsweredSession(Session):
+    """A session that an operation created; its name and time alone if it is gone."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["name"]})
+
+
 class ListSessionsResponse(WireModel):
     """A page of sessions."""
 
