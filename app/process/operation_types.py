@@ -4,11 +4,12 @@ The framework knows operations as free objects, since the features that answer t
 one that keeps them.
 """
 
-from typing import Any, get_args
+from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.platform.operations.logic.states import Method, metadata_url
+from app.platform.operations.logic.states import metadata_url
 from app.platform.operations.schemas import OperationError, OperationMetadata
 from app.process.features import ANSWERS
 
@@ -20,7 +21,7 @@ _TEMPLATE = "#/components/schemas/{model}"
 def with_operation_types(document: Schema) -> Schema:
     """Return the document with a type for each field of operations."""
     answers = {url: answer.__name__ for url, answer in ANSWERS.items()}
-    models = [*ANSWERS.values(), OperationMetadata, OperationError]
+    models: list[type[BaseModel]] = [*ANSWERS.values(), OperationMetadata, OperationError]
     _, made = models_json_schema(
         [(model, "serialization") for model in models], ref_template=_TEMPLATE
     )
@@ -29,8 +30,8 @@ def with_operation_types(document: Schema) -> Schema:
         _forget_null(schema)
     for url, name in answers.items():
         _add_type(schemas[name], {"const": url})
-    methods = [metadata_url(method) for method in get_args(Method)]
-    _add_type(schemas[OperationMetadata.__name__], {"enum": methods})
+    # Not an enum: a generated client should read the operations of methods added later.
+    _add_type(schemas[OperationMetadata.__name__], {"examples": [metadata_url("CreateMemory")]})
     schemas |= document["components"]["schemas"]
     fields = schemas["Operation"]["properties"]
     references = {url: _TEMPLATE.format(model=name) for url, name in answers.items()}

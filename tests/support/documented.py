@@ -23,7 +23,8 @@ async def check_operations(response: httpx.Response) -> None:
         return
     answer = response.json()
     for found in answer.get("operations", [answer]):
-        check_operation(found)
+        if "metadata" in found:
+            check_operation(found)
 
 
 _Hook = Callable[[httpx.Response], Awaitable[None]]

@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
-from app.memory.memories.schemas.answers import AnsweredMemory, NamedMemory
+from app.memory.memories.schemas.answers import KnownMemory, NamedMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
 from app.platform.operations.schemas import OperationError
 
@@ -80,7 +80,7 @@ class BatchResult(WireModel):
 class BatchCreateMemoriesResponse(WireModel):
     """The memories that a batch created."""
 
-    memories: list[AnsweredMemory] = Field(description="Created memories, in the request's order.")
+    memories: list[KnownMemory] = Field(description="Created memories, in the request's order.")
     results: list[BatchResult] | None = Field(
         None, description="Without `atomic`: the outcome of each memory of the request, in order."
     )

@@ -283,7 +283,7 @@ class RefusedDecision(WireModel):
 
 
 class GenerateMemoriesResponse(WireModel):
-    """What a generation changed, or in a preview would change."""
+    """The changes of a generation, or in a preview those that it would make."""
 
     author: str | None = Field(
         None, description="Id of the model that wrote the facts, or `engine`; absent: no change."

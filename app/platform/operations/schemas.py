@@ -16,14 +16,14 @@ from app.platform.operations.store.tables import OperationRow
 
 
 class OperationTimes(WireModel):
-    """When an operation was made and last changed."""
+    """The times of an operation."""
 
     create_time: Timestamp = Field(description="When it was asked for.")
     update_time: Timestamp = Field(description="When it last changed.")
 
 
 class OperationMetadata(WireModel):
-    """What an operation says of its work. Each method adds fields of its own."""
+    """The account of an operation's work. Each method adds fields of its own."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="allow")
 
@@ -53,7 +53,7 @@ class OperationMetadata(WireModel):
 
 
 class OperationError(WireModel):
-    """Why an operation failed: a google.rpc.Status."""
+    """The reason that an operation failed: a google.rpc.Status."""
 
     code: int = Field(description="Number of the canonical code, 1 to 16.", examples=[3])
     message: str = Field(description="Explanation for people.")

@@ -1,6 +1,6 @@
 """Enqueueing of slow work for a worker: cut a long text into chunks, embed chunks."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import Method
 from app.platform.operations.store import leases, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -82,7 +81,7 @@ async def embed_later(
     await _queue(session, settings, new.queued(key, _read(request)))
 
 
-_METHODS: Mapping[str, Method] = {INDEX: "IndexArtifact", EMBED: "EmbedNamespace"}
+_METHODS = {INDEX: "IndexArtifact", EMBED: "EmbedNamespace"}
 
 
 def _operation(

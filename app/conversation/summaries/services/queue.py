@@ -16,7 +16,7 @@ from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import SUMMARIZE, Method
+from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -146,7 +146,7 @@ def key_of(session_id: str, policy_key: str) -> str:
 
 def operation(engine: EngineRow, kind: str, now: datetime, settings: Settings) -> NewOperation:
     """Return a new operation on summaries, without a key."""
-    method: Method = "SummarizeSession" if kind == SUMMARIZE else "RegenerateSummary"
+    method = "SummarizeSession" if kind == SUMMARIZE else "RegenerateSummary"
     return NewOperation.of(name_of(engine), kind, method, now, settings.operation_retention)
 
 

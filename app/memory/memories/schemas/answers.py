@@ -12,7 +12,11 @@ class NamedMemory(WireModel):
     name: str = Field(description="Full name of the memory.")
 
 
-class AnsweredMemory(Memory):
+class KnownMemory(Memory):
     """A memory as an operation left it; without its content if that is no longer known."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["name"]})
+
+
+class AnsweredMemory(KnownMemory):
+    """A memory that an operation answers with, as it left it."""

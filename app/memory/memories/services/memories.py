@@ -44,7 +44,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import EMPTY, Method, OperationState
+from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -302,9 +302,7 @@ class MemoryService:
         # A memory erased and created anew under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
-    def operation(
-        self, engine: EngineRow, kind: str, method: Method, now: datetime
-    ) -> NewOperation:
+    def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Return a new operation for a request on an engine's memories."""
         return NewOperation.of(
             name_of(engine), kind, method, now, self.settings.operation_retention

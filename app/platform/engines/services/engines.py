@@ -30,7 +30,7 @@ from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import Method, type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -162,9 +162,7 @@ class EngineService:
         policy = config.memory_policy if config else None
         check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
-    def _operation(
-        self, name: EngineName, kind: str, method: Method, now: datetime
-    ) -> NewOperation:
+    def _operation(self, name: EngineName, kind: str, method: str, now: datetime) -> NewOperation:
         return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
 
 

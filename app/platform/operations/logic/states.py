@@ -26,31 +26,6 @@ Answered = Literal[
     "UndoOperationResponse",
 ]
 """The messages that operations answer with; each is in `answers` of the feature that makes it."""
-Method = Literal[
-    "BatchCreateMemories",
-    "CreateMemory",
-    "CreateReasoningEngine",
-    "CreateSession",
-    "Delete",
-    "DeleteMemory",
-    "DeleteReasoningEngine",
-    "EmbedNamespace",
-    "EraseScope",
-    "GenerateMemories",
-    "ImportMemories",
-    "IndexArtifact",
-    "IngestEvents",
-    "PurgeMemories",
-    "ReembedReasoningEngine",
-    "RegenerateSummary",
-    "RollbackMemory",
-    "ScanPrivacy",
-    "SummarizeSession",
-    "UndoOperation",
-    "UpdateMemory",
-    "UpdateReasoningEngine",
-]
-"""The methods whose metadata operations have."""
 
 # Kinds that the statements of leases name.
 INGEST: Final = "ingestion.ingest"
@@ -87,6 +62,6 @@ def type_url(name: Answered) -> str:
     return _EMPTY_TYPE if name == "Empty" else _TYPES + name
 
 
-def metadata_url(method: Method) -> str:
+def metadata_url(method: str) -> str:
     """Return the `@type` of the metadata of a method's operations."""
     return f"{_TYPES}{method}OperationMetadata"

@@ -28,7 +28,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import Method, OperationState, metadata_url
+from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, name_of
 from app.platform.operations.store.waking import wake_if_soon
@@ -79,9 +79,7 @@ class NewOperation:
     """The memory that is the parent in its name; None: the engine is."""
 
     @classmethod
-    def of(
-        cls, engine: EngineName, kind: str, method: Method, now: datetime, keep: timedelta
-    ) -> Self:
+    def of(cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta) -> Self:
         """Build an operation on an engine, whose metadata are those of the method."""
         details = {"@type": metadata_url(method)}
         return cls(engine.engine, str(engine), kind, now, keep, details)

@@ -28,7 +28,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import EMPTY, Method, type_url
+from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -275,9 +275,7 @@ class SessionService:
         default = timedelta(seconds=self.settings.session_ttl_seconds)
         return moment_after(now, request.ttl or default, "ttl")
 
-    def _operation(
-        self, engine: EngineRow, kind: str, method: Method, now: datetime
-    ) -> NewOperation:
+    def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         return NewOperation.of(
             name_of(engine), kind, method, now, self.settings.operation_retention
         )
