@@ -34,6 +34,7 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
 from tests.support.copies import FILLED_BY_ITSELF
+from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
@@ -221,6 +222,7 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         transport=httpx.ASGITransport(app=app),
         base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1/",
         headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+        event_hooks=CHECKED,
     ) as found:
         yield found
 

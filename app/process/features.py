@@ -7,6 +7,7 @@ to others are removed before them.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import get_args
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.feature import FEATURE as READERS
@@ -15,6 +16,7 @@ from app.conversation.contexts.feature import FEATURE as CONTEXTS
 from app.conversation.costs.feature import FEATURE as COSTS
 from app.conversation.recall.feature import FEATURE as RECALL
 from app.conversation.summaries.feature import FEATURE as SUMMARIES
+from app.kernel.wire.base import WireModel
 from app.memory.bulk.feature import FEATURE as BULK
 from app.memory.erasures.feature import FEATURE as ERASURES
 from app.memory.generation.feature import FEATURE as GENERATION
@@ -31,6 +33,7 @@ from app.platform.audit.feature import FEATURE as AUDIT
 from app.platform.engines.feature import FEATURE as ENGINES
 from app.platform.limits.feature import FEATURE as LIMITS
 from app.platform.operations.feature import FEATURE as OPERATIONS
+from app.platform.operations.logic.states import Answered, type_url
 from app.platform.processes.feature import FEATURE as PROCESSES
 from app.platform.sessions.feature import FEATURE as SESSIONS
 from app.platform.upkeep.feature import FEATURE as UPKEEP
@@ -69,7 +72,7 @@ FEATURES = (
 
 
 class RosterError(RuntimeError):
-    """Two features register the same name, or the demands and routes of one differ."""
+    """Two features register the same name, or what one registers lacks its other half."""
 
 
 def check(features: Sequence[Feature]) -> None:
@@ -87,6 +90,7 @@ def check(features: Sequence[Feature]) -> None:
         ("gauge", ((feature, feature.gauges) for feature in features)),
         ("check", ((feature, feature.checks) for feature in features)),
         ("retry", ((feature, feature.retries) for feature in features)),
+        ("answer", ((feature, feature.answers) for feature in features)),
         ("response reader", ((feature, feature.response_readers) for feature in features)),
         ("method", ((feature, _methods(feature)) for feature in features)),
     ):
@@ -117,6 +121,22 @@ def _check_unique(kind: str, registered: Iterable[tuple[Feature, Iterable[str]]]
 
 
 check(FEATURES)
+
+
+def answers(features: Sequence[Feature]) -> Mapping[str, type[WireModel]]:
+    """Return the messages that operations answer with, by their `@type`.
+
+    Raises:
+        RosterError: the features do not describe exactly those that can be answered.
+    """
+    described = {name: answer for feature in features for name, answer in feature.answers.items()}
+    names = get_args(Answered)
+    if unlike := described.keys() ^ set(names):
+        raise RosterError(f"Messages are answered or described, not both: {sorted(unlike)}.")
+    return {type_url(name): described[name] for name in names}
+
+
+ANSWERS = answers(FEATURES)
 
 
 def demands() -> Mapping[str, Demand]:

@@ -20,6 +20,7 @@ from app.platform.audit.service import AuditService
 from app.platform.engines.services.directory import Directory
 from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
+from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
 from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
@@ -167,5 +168,5 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        _DOCUMENT.update(tidied(document))
+        _DOCUMENT.update(tidied(with_operation_types(document)))
     return _DOCUMENT

@@ -8,13 +8,30 @@ Schema = dict[str, Any]
 
 _FRAMEWORK_ERRORS = ("HTTPValidationError", "ValidationError")
 _NULL = {"type": "null"}
+TAGS = {
+    "memories": "Facts about somebody or something, and their deletion.",
+    "revisions": "The history of memories, and the way back.",
+    "retrieval": "Memories of a scope, by meaning or by age, and profiles.",
+    "generation": "Memories from conversations, at once or as events come in.",
+    "sessions": "Conversations, with their events and their state.",
+    "contexts": "What of a conversation goes into a prompt: strategies, summaries, recall, costs.",
+    "task memory": "Outputs of tools that are kept off the prompt, and their readers.",
+    "operations": "Work with a result: waiting for it, cancelling, retrying, undoing.",
+    "engines": "Memory banks with their configuration, and what is done to a whole one.",
+    "usage": "Calls of models by day, and what an engine holds of its quotas.",
+    "keys": "API keys, with their permissions and their reach.",
+    "audit": "Who changed what, and who was refused.",
+    "service": "What runs here: health, metrics, processes.",
+}
+"""Groups of methods in the order of use, and what they are about."""
 
 
 def tidied(document: Schema) -> Schema:
     """Return the document without inaccurate or empty parts.
 
     These are the framework's own validation errors, the null alternative of optional bodies, the
-    key of public paths, and titles generated from field names.
+    key of public paths, and titles generated from field names. Add the groups of methods and the
+    address, which is that of the document.
     """
     schemas = document["components"]["schemas"]
     for name in _FRAMEWORK_ERRORS:
@@ -27,7 +44,8 @@ def tidied(document: Schema) -> Schema:
             _tidy_operation(operation)
             if path in PUBLIC_PATHS:
                 operation["security"] = []
-    return document
+    tags = [{"name": name, "description": text} for name, text in TAGS.items()]
+    return document | {"servers": [{"url": "/"}], "tags": tags}
 
 
 def _tidy_operation(operation: Schema) -> None:

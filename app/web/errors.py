@@ -23,7 +23,9 @@ class ErrorStatus(BaseModel):
     model_config = ConfigDict(title="Status")
 
     code: int = Field(description="The HTTP status.")
-    message: str
+    message: str = Field(
+        description="Explanation for people, which names the field that is at fault."
+    )
     status: str = Field(description="The name of the canonical code.", examples=["NOT_FOUND"])
     details: list[dict[str, Any]] = Field(description="ErrorInfo first, then field violations.")
 
@@ -31,7 +33,7 @@ class ErrorStatus(BaseModel):
 class ErrorBody(BaseModel):
     """The body of every error answer."""
 
-    error: ErrorStatus
+    error: ErrorStatus = Field(description="What went wrong.")
 
 
 _STATUSES = {

@@ -17,6 +17,7 @@ from app.adapters.resources import (
     Retry,
     Sweep,
 )
+from app.kernel.wire.base import WireModel
 from app.settings.settings import Settings
 from app.web.routing import Router
 
@@ -56,6 +57,7 @@ class Feature:
         holds: whether an engine holds anything that its deletion needs `force` for.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
+        answers: the messages that its operations answer with, by the name in their `@type`.
         response_readers: by the kind of the operations whose answers they complete.
         gauges: refreshes metrics from the database, by the source that they stand for.
         checks: what it adds to `/readyz`, by name.
@@ -74,6 +76,7 @@ class Feature:
     holds: HoldsAnything | None = None
     waiting_kinds: Sequence[str] = ()
     retries: Mapping[str, Retry] = field(default_factory=dict)
+    answers: Mapping[str, type[WireModel]] = field(default_factory=dict)
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(
         default_factory=dict
     )

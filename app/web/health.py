@@ -22,8 +22,12 @@ _CHECK_SECONDS = 5.0
 class Health(BaseModel):
     """The answer to a probe."""
 
-    status: str = Field(examples=[_READY])
-    checks: dict[str, str] = Field(default_factory=dict, examples=[{"database": _READY}])
+    status: str = Field(examples=[_READY], description="`ok`; anything else comes as an error.")
+    checks: dict[str, str] = Field(
+        default_factory=dict,
+        examples=[{"database": _READY}],
+        description="State of each part, by name: `ok`, or what is wrong.",
+    )
 
 
 @router.head(PATHS[0], include_in_schema=False)

@@ -1,7 +1,6 @@
 """The pages of methods and of types, from the OpenAPI document."""
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from app.process.features import demands
 from scripts.reference.markdown import anchor, code, page, table
@@ -15,7 +14,7 @@ from scripts.reference.openapi import (
     methods,
     named,
     schemas,
-    title,
+    tags,
 )
 
 _OF_EVERY_PATH = {"project", "location", "engine"}
@@ -37,10 +36,9 @@ _FIELDS = ("Field", "Type", "Bounds", "Meaning")
 def api_page() -> str:
     """Return the page of methods."""
     parts = [_INTRODUCTION]
-    every = sorted(methods(), key=lambda method: method.tag)
-    for tag, tagged in groupby(every, key=lambda method: method.tag):
-        group = list(tagged)
-        parts += [f"## {tag.capitalize()}\n", _overview(group)]
+    for tag, description in tags().items():
+        group = [method for method in methods() if method.tag == tag]
+        parts += [f"## {tag.capitalize()}\n", f"{description}\n", _overview(group)]
         parts += [part for method in group for part in _method(method)]
     return page("API", *(part for part in parts if part))
 
@@ -132,8 +130,8 @@ def _fields(schema: Schema) -> str:
 def types_page() -> str:
     """Return the page of the types that methods take and answer."""
     parts = ["Requests and answers of the [methods](api.md) are made of these.\n"]
-    for name, schema in sorted(schemas().items(), key=lambda item: title(item[0])):
-        parts += [f"## {title(name)}\n", schema.get("description", ""), _values(schema)]
+    for name, schema in sorted(schemas().items()):
+        parts += [f"## {name}\n", schema.get("description", ""), _values(schema)]
         parts.append(_fields(schema))
     return page("Types", *(part for part in parts if part))
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from app.kernel.tuning import Tuning
 from scripts.reference.markdown import anchor, code, page, table
-from scripts.reference.openapi import bounds, kind, schemas, title
+from scripts.reference.openapi import bounds, kind, schemas
 from scripts.reference.settings_page import groups, settings_table, shown, unit
 from scripts.reference.source import field_headings, member_docstrings
 
@@ -72,12 +72,12 @@ def _fields_table() -> str:
         ("Type", "Field", "Holds", "Bounds"),
         (
             (
-                f"[{title(name)}](types.md#{anchor(title(name))})",
+                f"[{name}](types.md#{anchor(name)})",
                 code(field),
                 kind(schema),
                 bounds(schema),
             )
-            for name, owner in sorted(schemas().items(), key=lambda item: title(item[0]))
+            for name, owner in sorted(schemas().items())
             for field, schema in owner.get("properties", {}).items()
             if bounds(schema)
         ),

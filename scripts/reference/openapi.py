@@ -35,7 +35,7 @@ class Method:
     @property
     def tag(self) -> str:
         """The group of methods that it belongs to."""
-        return str(self.operation.get("tags", ["other"])[0])
+        return str(self.operation["tags"][0])
 
 
 @cache
@@ -54,16 +54,15 @@ def methods() -> list[Method]:
     ]
 
 
+def tags() -> Mapping[str, str]:
+    """Return the groups of methods in the order of use, with their descriptions."""
+    return {tag["name"]: tag["description"] for tag in document()["tags"]}
+
+
 def schemas() -> Mapping[str, Schema]:
     """Return every named schema."""
     found: Mapping[str, Schema] = document()["components"]["schemas"]
     return found
-
-
-def title(name: str) -> str:
-    """Return the name of a schema for readers."""
-    *owner, last = name.split("__")
-    return f"{last} ({' '.join(owner[1:-1])})" if owner else last
 
 
 def named(schema: Schema) -> str | None:
@@ -82,7 +81,7 @@ def body(content: Schema) -> tuple[str, Schema] | None:
 def kind(schema: Schema) -> str:
     """Return the type of a schema in words, with links to named ones."""
     if name := named(schema):
-        return f"[{title(name)}](types.md#{anchor(title(name))})"
+        return f"[{name}](types.md#{anchor(name)})"
     if options := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         kinds = [kind(option) for option in options if option.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from app.process.features import FEATURES, RosterError, check
+from app.process.features import FEATURES, RosterError, answers, check
 from app.process.main import _ADMITTED
 from app.web.feature import Feature
 from tests.architecture.code import ROOT
@@ -51,13 +51,20 @@ def test_a_path_is_served_by_its_own_route() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["name", "jobs", "kinds", "ticks", "sweeps", "routers", "gauges", "erasures"]
+    "what",
+    ["name", "jobs", "kinds", "ticks", "sweeps", "routers", "gauges", "erasures", "answers"],
 )
 def test_what_two_features_register_is_refused(what: str) -> None:
     first = next(feature for feature in FEATURES if getattr(feature, what))
     second = replace(Feature("other"), **{what: getattr(first, what)})
     with pytest.raises(RosterError, match=first.name):
         check([first, second])
+
+
+def test_an_answer_that_no_feature_describes_is_refused() -> None:
+    others = [feature for feature in FEATURES if "UndoOperationResponse" not in feature.answers]
+    with pytest.raises(RosterError, match="UndoOperationResponse"):
+        answers(others)
 
 
 def test_a_demand_without_a_route_is_refused() -> None:

@@ -13,6 +13,7 @@ from app.kernel.ids import new_id
 from app.platform.access.logic.credentials import check_sum
 from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
 from tests.support.bank import ENGINE_URL
+from tests.support.documented import CHECKED
 
 _PREFIX = "omb_"
 _BODY_CHARS = 43
@@ -68,4 +69,6 @@ def client_with(app: FastAPI, secret: str | None, base_url: str = ENGINE_URL) ->
     """Return a client that sends the secret; paths are relative to the first engine."""
     headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
     transport = httpx.ASGITransport(app=app)
-    return httpx.AsyncClient(transport=transport, base_url=base_url + "/", headers=headers)
+    return httpx.AsyncClient(
+        transport=transport, base_url=base_url + "/", headers=headers, event_hooks=CHECKED
+    )

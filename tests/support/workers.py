@@ -19,6 +19,7 @@ from app.settings.settings import Settings
 from tests.support import forks
 from tests.support.bank import ENGINE_URL
 from tests.support.clusters import fill
+from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer
 from tests.support.variables import with_constants
 
@@ -73,6 +74,7 @@ async def without_worker(
             transport=httpx.ASGITransport(create_app(found.resources)),
             base_url=ENGINE_URL,
             headers={"Authorization": f"Bearer {_KEY}"},
+            event_hooks=CHECKED,
         ) as client,
     ):
         yield client, found.resources

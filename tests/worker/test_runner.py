@@ -35,7 +35,9 @@ def settings(settings: Settings) -> Settings:
 
 async def succeed(job: Job) -> None:
     async with job.db.transaction() as session:
-        await job.finish(session, {"@type": type_url("Done"), "count": 1}, {"noted": True})
+        await job.finish(
+            session, {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": 1}, {"noted": True}
+        )
 
 
 class Failing:
@@ -62,7 +64,7 @@ async def test_work_ends_its_operation(
     assert await runner_of(database, clock, settings, succeed).run_pending() == 1
     row = await stored(database, operation)
     assert (row.state, row.request, row.owner, row.error) == ("SUCCEEDED", None, None, None)
-    assert row.response == {"@type": type_url("Done"), "count": 1}
+    assert row.response == {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": 1}
     assert row.details == {"@type": "test", "noted": True}
     assert (row.update_time, row.remove_time) == (
         clock.now(),

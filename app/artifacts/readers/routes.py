@@ -24,7 +24,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "task memories",
+    "task memory",
     demands={
         # What is kept off the prompt is counted where it is stored.
         "queryNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from app.artifacts.tasks.logic.fields import ModelName, Template
-from app.artifacts.tasks.schemas import MAX_LISTED, Reference
+from app.artifacts.tasks.schemas.tasks import MAX_LISTED, Reference
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.task_fields import TaskId, TaskModel
 
@@ -42,7 +42,12 @@ class QueryNamespaceRequest(Reading):
         json_schema_extra={"examples": [{"query": "What does delivery cost?", "topK": 10}]}
     )
 
-    query: str = Field(min_length=1, max_length=MAX_QUERY_CHARS, pattern=r"\S")
+    query: str = Field(
+        min_length=1,
+        max_length=MAX_QUERY_CHARS,
+        pattern=r"\S",
+        description="Question to answer; not blank.",
+    )
     top_k: int = Field(
         TOP_K, ge=1, le=MAX_TOP_K, description="Maximum number of passages for the reader."
     )
@@ -84,7 +89,7 @@ class Citation(WireModel):
     JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the content.
     """
 
-    artifact: TaskId
+    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
     chunk: int = Field(description="Number of the artifact's chunk, from 0.")
     start: int = Field(
         ge=0,
@@ -107,14 +112,14 @@ class ReadingCoverage(WireModel):
     truncated: bool | None = Field(
         None, description="Whether wanted chunks did not fit; absent like `chunksTotal`."
     )
-    artifacts_total: int
+    artifacts_total: int = Field(description="Number of artifacts in the namespace, from 0.")
     artifacts_unreadable: int = Field(description="Artifacts without text.")
 
 
 class ReaderUsage(WireModel):
     """Usage of the model calls."""
 
-    calls: int
+    calls: int = Field(description="Number of model calls, from 0.")
     input_token_count: int | None = Field(
         None, description="Absent for a sensitive namespace without `artifacts.content`."
     )
@@ -125,8 +130,8 @@ class ReadResponse(WireModel):
     """Fields of every response of a reader."""
 
     model: str = Field(description="`builtin:extractive` if no model was called.")
-    coverage: ReadingCoverage
-    usage: ReaderUsage
+    coverage: ReadingCoverage = Field(description="How much of the namespace was read.")
+    usage: ReaderUsage = Field(description="Model calls made for this request.")
     reference: Reference | None = Field(
         None, description="Reference to the result, if it is kept off the prompt."
     )

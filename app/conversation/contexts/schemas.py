@@ -11,7 +11,7 @@ from app.kernel.wire.base import WireModel
 from app.kernel.wire.memory_policy import AGENT_RESERVE, MAX_TOKENS, MemoryPolicy
 from app.kernel.wire.scalars import Duration, one_of
 from app.memory.memories.schemas.memories import Scope
-from app.platform.engines.logic.config import MAX_FACT_CHARS
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 # The context of a session
 
@@ -47,7 +47,7 @@ class IncludeMemories(WireModel):
         max_length=MAX_FACT_CHARS,
         description="Search query; `auto`: the pending message, or else the user's last message.",
     )
-    top_k: int = Field(5, ge=1, le=100)
+    top_k: int = Field(5, ge=1, le=100, description="Maximum number of facts.")
     max_tokens: int | None = Field(
         None,
         ge=1,
@@ -74,7 +74,11 @@ class ComposeContextRequest(WireModel):
         }
     )
 
-    system_prompt: str | None = Field(None, max_length=MAX_TEXT_CHARS)
+    system_prompt: str | None = Field(
+        None,
+        max_length=MAX_TEXT_CHARS,
+        description="Instructions that come before everything else; absent: none.",
+    )
     pending_message: str | None = Field(
         None,
         max_length=MAX_TEXT_CHARS,
@@ -106,7 +110,9 @@ class ComposeContextRequest(WireModel):
     wait_timeout: Duration | None = Field(
         None, description="Time limit of `wait`; absent: the service's maximum."
     )
-    include_memories: IncludeMemories | None = None
+    include_memories: IncludeMemories | None = Field(
+        None, description="Facts of the memory bank to include; absent: none."
+    )
     as_of_seq: int | None = Field(
         None,
         ge=0,
@@ -137,22 +143,32 @@ class ComposeContextRequest(WireModel):
 class ContextMessage(WireModel):
     """A message in the format `messages` or `openai`."""
 
-    role: str
-    content: Any = None
+    role: str = Field(description="`system`, `user`, `assistant` or `tool`.")
+    content: Any = Field(
+        None,
+        description="Text of the message, or its parts in the provider's format; null where the"
+        " message only calls tools.",
+    )
     source: dict[str, Any] | None = Field(
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
         " `summary`, `event` and `seq`, or `memories` it comes from; only in `messages`.",
     )
-    tool_calls: list[dict[str, Any]] | None = Field(None, alias="tool_calls")
-    tool_call_id: str | None = Field(None, alias="tool_call_id")
+    tool_calls: list[dict[str, Any]] | None = Field(
+        None,
+        alias="tool_calls",
+        description="Calls of tools by the agent, in OpenAI's format.",
+    )
+    tool_call_id: str | None = Field(
+        None, alias="tool_call_id", description="Id of the call that this message answers."
+    )
 
 
 class SeqRange(WireModel):
     """A range of events; both ends are included."""
 
-    first_seq: int
-    last_seq: int
+    first_seq: int = Field(description="Number of the first event.")
+    last_seq: int = Field(description="Number of the last event.")
 
 
 class SummarisedRange(SeqRange):
@@ -165,7 +181,7 @@ class ContextCoverage(WireModel):
     """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
     verbatim: list[SeqRange] = Field(description="Shown word for word.")
-    summarised: list[SummarisedRange]
+    summarised: list[SummarisedRange] = Field(description="Shown by a summary in their place.")
     omitted: list[SeqRange] = Field(description="All other events, with erased and cleared ones.")
 
 
@@ -173,53 +189,71 @@ class ContextTokens(WireModel):
     """Tokens of a context in the model's window, by its counter."""
 
     total: int = Field(description="Tokens of all parts, without the marks around summaries.")
-    system: int
-    summaries: int
-    events: int
-    memories: int
-    pending: int
+    system: int = Field(description="Tokens of the system prompt.")
+    summaries: int = Field(description="Tokens of summaries.")
+    events: int = Field(description="Tokens of events shown word for word.")
+    memories: int = Field(description="Tokens of facts of the memory bank.")
+    pending: int = Field(description="Tokens of the pending message.")
     framing_tokens: int = Field(
         description="Tokens of the marks around summaries; with `total` within the limit."
     )
-    limit: int | None = None
-    reserved: int
+    limit: int | None = Field(
+        None, description="Maximum tokens of the prompt with its answer; absent: no limit."
+    )
+    reserved: int = Field(description="Tokens kept free for the model's answer.")
     stm_budget: int | None = Field(None, description="`agent_summary`: the events' share.")
     lts_budget: int | None = Field(None, description="`agent_summary`: the summary's share.")
-    counter: str
+    counter: str = Field(description="Token counter that all these figures are counted by.")
 
 
 class TruncatedEvent(WireModel):
     """An event that is cut to this number of tokens."""
 
-    seq: int
-    tokens: int
+    seq: int = Field(description="Number of the event in the session.")
+    tokens: int = Field(description="Tokens of what is left of it.")
 
 
 class EstimatedCost(WireModel):
     """Estimated cost of a context's tokens as input."""
 
-    amount: float
-    currency: str
+    amount: float = Field(description="Price in the currency, rounded to nine decimal places.")
+    currency: str = Field(
+        description="Currency of the configured prices, as a code of three letters."
+    )
 
 
 class ContextResponse(WireModel):
     """A context, and the account of its content; one of the first four is set, by the format."""
 
-    messages: list[ContextMessage] | None = None
-    contents: list[dict[str, Any]] | None = None
-    system_instruction: dict[str, Any] | None = None
-    text: str | None = None
+    messages: list[ContextMessage] | None = Field(
+        None,
+        description="The context in the formats `messages` and `openai`, the oldest first.",
+    )
+    contents: list[dict[str, Any]] | None = Field(
+        None, description="The context in the format `gemini`, the oldest first."
+    )
+    system_instruction: dict[str, Any] | None = Field(
+        None, description="The system prompt in the format `gemini`; absent: none."
+    )
+    text: str | None = Field(None, description="The context in the format `text`.")
     sources: list[dict[str, Any]] | None = Field(
         None, description="Source of each message, in `openai` and `gemini`."
     )
-    tokens: ContextTokens
-    coverage: ContextCoverage
-    summary_state: SummaryState
-    truncated_events: list[TruncatedEvent]
+    tokens: ContextTokens = Field(description="What the context takes of the model's window.")
+    coverage: ContextCoverage = Field(description="What became of each event.")
+    summary_state: SummaryState = Field(
+        description="`current`: nothing is due; `pending`: summaries are being made; `failed`:"
+        " the last attempt failed and will be retried.",
+    )
+    truncated_events: list[TruncatedEvent] = Field(
+        description="Events of which only a beginning is shown; empty: none."
+    )
     policy: MemoryPolicy = Field(description="Policy that was applied.")
     policy_key: str = Field(description="Key of the policy's summaries.")
     last_seq: int = Field(description="The session's last event.")
     estimated_cost: EstimatedCost | None = Field(
-        None, description="Present if `model` of the request has a configured price."
+        None,
+        description="Price of the context as input; absent without `model` or a configured"
+        " price of it.",
     )
     is_preview: bool | None = Field(None, description="True: the answer to a `preview`.")

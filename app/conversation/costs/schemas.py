@@ -84,8 +84,8 @@ class Accounting(StrEnum):
 class MessageTokens(WireModel):
     """A message in two halves."""
 
-    user: _Piece
-    assistant: _Piece
+    user: _Piece = Field(description="Tokens of the prompt.")
+    assistant: _Piece = Field(description="Tokens of its answer.")
 
     is_split: ClassVar[bool] = True
 
@@ -117,7 +117,12 @@ _MESSAGE_TOKENS_SCHEMA: dict[str, Any] = {
         {
             "type": "object",
             "properties": {
-                half: {"type": "integer", "minimum": 0, "maximum": MAX_PIECE_TOKENS}
+                half: {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": MAX_PIECE_TOKENS,
+                    "description": MessageTokens.model_fields[half].description,
+                }
                 for half in ("user", "assistant")
             },
             "required": ["user", "assistant"],
@@ -152,8 +157,12 @@ class PlainPrices(WireModel):
 class ModelPrices(WireModel):
     """Prices of a thousand tokens of one model."""
 
-    input_per_1k: Price = Field(alias="inputPer1k")
-    output_per_1k: Price = Field(alias="outputPer1k")
+    input_per_1k: Price = Field(
+        alias="inputPer1k", description="Price of a thousand tokens of input."
+    )
+    output_per_1k: Price = Field(
+        alias="outputPer1k", description="Price of a thousand tokens of output."
+    )
 
 
 class EstimateContextCostsRequest(WireModel):
@@ -257,17 +266,23 @@ class BilledTokens(WireModel):
 class BestCap(WireModel):
     """The cheapest cap for a strategy."""
 
-    cap: int
-    total_tokens: int
-    cost: Amount
+    cap: int = Field(description="Number of exchanges that a summary replaces, from 1.")
+    total_tokens: int = Field(description="All tokens billed with this cap.")
+    cost: Amount = Field(
+        description="Cost of the whole session with this cap, in the currency of the prices.",
+    )
 
 
 class ContextCost(WireModel):
     """Estimate for one strategy and one session length."""
 
-    strategy: Annotated[Strategy, one_of(Strategy)]
-    policy: MemoryPolicy
-    messages: int
+    strategy: Annotated[Strategy, one_of(Strategy)] = Field(
+        description="Strategy that the row is about."
+    )
+    policy: MemoryPolicy = Field(
+        description="Policy of the strategy, with all settings that were assumed."
+    )
+    messages: int = Field(description="Length of the session, in prompts with their answers.")
     last_prompt_tokens: int | None = Field(
         None,
         description="Tokens of the last prompt with its answer; the window must hold both.",
@@ -276,14 +291,16 @@ class ContextCost(WireModel):
         None, description="Tokens of the largest prompt with its answer."
     )
     total_tokens: int | None = Field(None, description="All billed tokens.")
-    billed_tokens: BilledTokens | None = None
+    billed_tokens: BilledTokens | None = Field(
+        None, description="Where the tokens come from; absent with `published_tables`."
+    )
     final_tokens: int | None = Field(
         None, description="`published_tables`: the running total at the last message."
     )
     last_cost: Amount | None = Field(
         None, description="`published_tables`: cost of the last message."
     )
-    cost: Amount
+    cost: Amount = Field(description="Cost of the whole session, in the currency of the prices.")
     summaries: int = Field(description="Calls of a summariser, merges included.")
     first_overflow_message: int | None = Field(
         None, description="The first message that does not fit the window; absent: all fit."
@@ -296,12 +313,16 @@ class ContextCost(WireModel):
     best_cap: BestCap | None = Field(
         None, description="Also absent if no cap costs less than having no summaries."
     )
-    note: str | None = None
+    note: str | None = Field(None, description="Assumptions of the estimate; absent: none.")
 
 
 class EstimateContextCostsResponse(WireModel):
     """Estimates for each length and strategy, in this order."""
 
-    accounting: Annotated[Accounting, one_of(Accounting)]
-    rows: list[ContextCost]
+    accounting: Annotated[Accounting, one_of(Accounting)] = Field(
+        description="Method of counting, as asked for."
+    )
+    rows: list[ContextCost] = Field(
+        description="Estimates by length, and of each length by strategy."
+    )
     note: str | None = Field(None, description="Warning about `published_tables`.")

@@ -9,7 +9,7 @@ from app.conversation.contexts.schemas import SeqRange
 from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
-from app.platform.engines.logic.config import MAX_FACT_CHARS
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _MAX_RECALLED_TOKENS = 100_000
 
@@ -30,7 +30,11 @@ class RecallRequest(WireModel):
         json_schema_extra={"examples": [{"query": "Which hotel did we book?", "maxTokens": 200}]}
     )
 
-    query: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
+    query: str = Field(
+        min_length=1,
+        max_length=MAX_FACT_CHARS,
+        description="What to look for, in words of the session.",
+    )
     mode: Annotated[RecallMode, one_of(RecallMode)] = Field(
         RecallMode.EXTRACTIVE,
         description="`extractive`: passages, word for word. `summary`: a text made from them by one"
@@ -67,21 +71,23 @@ class RecalledSpan(WireModel):
     """A passage of an event, word for word."""
 
     event: str = Field(description="Name of the event.")
-    seq: int
+    seq: int = Field(description="Number of the event in the session, from 1.")
     speaker: str = Field(description="`user`, `agent`, `tool` or `system`.")
     start_offset: int = Field(
         description="Start in the event's text as contexts show it, in characters (code points)."
     )
-    end_offset: int
-    text: str
-    tokens: int
+    end_offset: int = Field(
+        description="The first character after the passage, counted like `startOffset`."
+    )
+    text: str = Field(description="The passage.")
+    tokens: int = Field(description="Tokens of the passage, by the response's `counter`.")
     score: float = Field(description="Weight of its words; comparable only within one response.")
 
 
 class RecallResponse(WireModel):
     """Passages or a text that match the query; empty if nothing does."""
 
-    mode: RecallMode
+    mode: RecallMode = Field(description="`extractive` or `summary`, as asked for.")
     spans: list[RecalledSpan] = Field(description="`extractive`: best first; empty in `summary`.")
     text: str | None = Field(None, description="`summary`: empty if nothing matches.")
     seqs: list[int] | None = Field(None, description="`summary`: the events that it rests on.")
@@ -95,7 +101,7 @@ class RecallResponse(WireModel):
         None, description="Usage of the model, as in operation metadata."
     )
     tokens: int = Field(description="Tokens of all passages, or of the text.")
-    counter: str
+    counter: str = Field(description="Token counter that `tokens` is counted by.")
     searched: SeqRange | None = Field(
         None,
         description="Events that were searched: only the newest if there are too many or the search"

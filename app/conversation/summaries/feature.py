@@ -3,6 +3,7 @@
 from app.adapters.resources import Retry
 from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
+from app.conversation.summaries.schemas import RegenerateSummaryResponse, SummarizeSessionResponse
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
 from app.conversation.summaries.store.erasure import ERASURES, TEXTS
@@ -13,6 +14,10 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "summaries",
     routers=(router,),
+    answers={
+        "SummarizeSessionResponse": SummarizeSessionResponse,
+        "RegenerateSummaryResponse": RegenerateSummaryResponse,
+    },
     jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
     erasures=ERASURES,
     texts=TEXTS,

@@ -35,7 +35,7 @@ from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
-from app.platform.operations.logic.states import type_url
+from app.platform.operations.logic.states import Answered, type_url
 from app.platform.operations.services.runner import Job
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
@@ -86,11 +86,11 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
 
 async def _finish_empty(job: Job) -> None:
     async with job.db.transaction() as session:
-        await job.finish(session, _response("SummarizeSession"), {"summaryCount": 0})
+        await job.finish(session, _response("SummarizeSessionResponse"), {"summaryCount": 0})
 
 
-def _response(method: str, **fields: object) -> dict[str, Any]:
-    return {"@type": type_url(f"{method}Response"), **fields}
+def _response(name: Answered) -> dict[str, Any]:
+    return {"@type": type_url(name)}
 
 
 @dataclass
@@ -163,7 +163,7 @@ class _Summarizing:
         work = self.work
         if row is not None:
             await give_up(session, work.name, work.rules.key, work.job.clock.now())
-        await work.job.finish(session, _response("SummarizeSession"), work.details())
+        await work.job.finish(session, _response("SummarizeSessionResponse"), work.details())
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
         """Read the session's state and the inputs of the summary that is due; None if absent."""
@@ -249,7 +249,9 @@ class _Regenerating:
             is_kept = await work.keep(session, row, inputs, work.row(inputs, meter, written))
             await work.record(session, meter)
             if is_kept:
-                await work.job.finish(session, _response("RegenerateSummary"), work.details())
+                await work.job.finish(
+                    session, _response("RegenerateSummaryResponse"), work.details()
+                )
             else:
                 await work.hold(session)
         if not is_kept:

@@ -28,18 +28,20 @@ _Bytes = Annotated[Int64, Field(ge=0)]
 class ReferredArtifact(TaskModel):
     """An artifact, without its content."""
 
-    name: TaskId
-    kind: Literal["text", "json", "blob"] | None = None
-    media_type: MediaTypeField | None = None
-    size_bytes: _Bytes | None = None
-    token_estimate: _Count | None = None
+    name: TaskId = Field(description="Name of the artifact within its namespace.")
+    kind: Literal["text", "json", "blob"] | None = Field(None, description="Kind of the content.")
+    media_type: MediaTypeField | None = Field(None, description="Media type of the content.")
+    size_bytes: _Bytes | None = Field(None, description="Size of the content in bytes.")
+    token_estimate: _Count | None = Field(
+        None, description="Tokens of the content, about a quarter of its characters."
+    )
 
 
 class ReferredSource(TaskModel):
     """An artifact from which others were derived."""
 
-    namespace: TaskId
-    name: TaskId
+    namespace: TaskId = Field(description="Id of the source's namespace.")
+    name: TaskId = Field(description="Name of the source within that namespace.")
 
 
 class ArtifactRef(TaskModel):
@@ -48,16 +50,18 @@ class ArtifactRef(TaskModel):
     It is stored as sent. Nothing checks that the namespace exists, and nothing loads it.
     """
 
-    memory: TaskId
-    namespace: TaskId
+    memory: TaskId = Field(description="Id of the task memory.")
+    namespace: TaskId = Field(description="Id of the namespace.")
     artifacts: list[ReferredArtifact] | None = Field(
         None, max_length=MAX_LISTED, description="The first, or those that are meant."
     )
     count: _Count | None = Field(None, description="Of all artifacts; absent: of those listed.")
-    total_bytes: _Bytes | None = None
-    created_time: Timestamp | None = None
-    expire_time: Timestamp | None = None
+    total_bytes: _Bytes | None = Field(None, description="Size of all artifacts, in bytes.")
+    created_time: Timestamp | None = Field(None, description="When the namespace was created.")
+    expire_time: Timestamp | None = Field(None, description="When the namespace is deleted.")
     readable_with: list[_Reader] | None = Field(
         None, max_length=_MAX_READERS, description="Empty: nothing can read it."
     )
-    derived_from: list[ReferredSource] | None = Field(None, max_length=MAX_LISTED)
+    derived_from: list[ReferredSource] | None = Field(
+        None, max_length=MAX_LISTED, description="Artifacts that those listed were made from."
+    )

@@ -19,17 +19,21 @@ MAX_PARTS = 100
 class Blob(WireModel):
     """A file inside the request."""
 
-    mime_type: str | None = None
-    data: Base64Bytes | None = None
-    display_name: str | None = None
+    mime_type: str | None = Field(None, description="Media type of the file, such as `image/png`.")
+    data: Base64Bytes | None = Field(None, description="Bytes of the file, in base64.")
+    display_name: str | None = Field(None, description="Name of the file for people.")
 
 
 class FileData(WireModel):
     """A file stored elsewhere."""
 
-    mime_type: str | None = None
-    file_uri: str | None = None
-    display_name: str | None = None
+    mime_type: str | None = Field(None, description="Media type of the file, such as `image/png`.")
+    file_uri: str | None = Field(
+        None,
+        description="Address of the file, given to the model as it is; the service fetches"
+        " nothing.",
+    )
+    display_name: str | None = Field(None, description="Name of the file for people.")
 
 
 class Part(WireModel):
@@ -37,12 +41,18 @@ class Part(WireModel):
 
     model_config = ConfigDict(alias_generator=to_camel, extra="allow")
 
-    text: str | None = None
-    thought: bool | None = None
-    inline_data: Blob | None = None
-    file_data: FileData | None = None
-    function_call: dict[str, Any] | None = None
-    function_response: dict[str, Any] | None = None
+    text: str | None = Field(None, description="Text of the part.")
+    thought: bool | None = Field(
+        None, description="True: the text is the model's thinking, which contexts leave out."
+    )
+    inline_data: Blob | None = Field(None, description="A file within the request.")
+    file_data: FileData | None = Field(None, description="A file stored elsewhere.")
+    function_call: dict[str, Any] | None = Field(
+        None, description="Call of a tool: `name`, `args` and an optional `id`."
+    )
+    function_response: dict[str, Any] | None = Field(
+        None, description="Answer of a tool: `name`, `response` and an optional `id`."
+    )
     artifact_ref: ArtifactRef | None = Field(
         None, description="In place of what task memory holds; the part has nothing else."
     )
@@ -74,4 +84,6 @@ class Content(WireModel):
     """A turn of `user` (the default role) or `model`."""
 
     role: str | None = Field(None, description="`user` when absent, or `model`.")
-    parts: list[Part] | None = Field(None, max_length=MAX_PARTS)
+    parts: list[Part] | None = Field(
+        None, max_length=MAX_PARTS, description="Texts, files and calls of tools, in order."
+    )

@@ -93,8 +93,8 @@ class FormerSummaryRole(StrEnum):
 class Split(WireModel):
     """The division of the budget between events (`stm`) and their summary (`lts`)."""
 
-    stm: int = Field(ge=1, le=_MAX_COUNT)
-    lts: int = Field(ge=1, le=_MAX_COUNT)
+    stm: int = Field(ge=1, le=_MAX_COUNT, description="Parts of the budget for events.")
+    lts: int = Field(ge=1, le=_MAX_COUNT, description="Parts of the budget for their summary.")
 
 
 def _check_template(text: str) -> str:
@@ -153,7 +153,9 @@ class MemoryPolicy(WireModel):
         }
     )
 
-    strategy: Annotated[Strategy, one_of(Strategy)]
+    strategy: Annotated[Strategy, one_of(Strategy)] = Field(
+        description="How a session is fitted into a prompt."
+    )
     token_limit: int | None = Field(
         None, ge=1, le=MAX_TOKENS, description="Tokens of the model's window; absent: no limit."
     )

@@ -71,7 +71,10 @@ class PrivacyRule(WireModel):
     """The treatment of one kind of value."""
 
     kind: str = Field(max_length=32, description="A kind, or the name of a custom pattern.")
-    action: Annotated[PrivacyAction, one_of(PrivacyAction)]
+    action: Annotated[PrivacyAction, one_of(PrivacyAction)] = Field(
+        description="`OFF`: it is stored as sent. `MASK`: its kind in brackets is stored in its"
+        " place. `REJECT`: the request is refused.",
+    )
     where: list[Annotated[Place, one_of(Place)]] | None = Field(
         None, min_length=1, max_length=len(Place), description="Absent: everywhere."
     )
@@ -80,8 +83,14 @@ class PrivacyRule(WireModel):
 class PrivacyConfig(WireModel):
     """Rules about sensitive values. A rule with `where` wins over one without."""
 
-    rules: list[PrivacyRule] | None = Field(None, max_length=_MAX_RULES)
-    custom_patterns: list[CustomPattern] | None = Field(None, max_length=MAX_CUSTOM_PATTERNS)
+    rules: list[PrivacyRule] | None = Field(
+        None, max_length=_MAX_RULES, description="One rule for each kind and place at most."
+    )
+    custom_patterns: list[CustomPattern] | None = Field(
+        None,
+        max_length=MAX_CUSTOM_PATTERNS,
+        description="Kinds of sensitive values beside those that the service knows.",
+    )
 
     @model_validator(mode="after")
     def _has_one_rule_each(self) -> Self:

@@ -12,7 +12,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.answers import KnownMemory, NamedMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
+from app.platform.operations.schemas import OperationError
 
 MAX_BATCH = 500
 MAX_ERRORS = 100
@@ -21,18 +23,16 @@ MAX_ERRORS = 100
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
     str,
-    Field(
-        description="Id of the new memory; generated if absent.",
-        json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
-    ),
+    Field(json_schema_extra={"pattern": f"^{CHOSEN_ID}$"}),
 ]
+_MEMORY_ID = Field(None, description="Id of the new memory; absent: a new one.")
 
 
 class NewMemory(WireModel):
     """A memory of a batch."""
 
-    memory: CreateMemoryRequest
-    memory_id: MemoryId | None = None
+    memory: CreateMemoryRequest = Field(description="The memory.")
+    memory_id: MemoryId | None = _MEMORY_ID
 
 
 class _ParsedLater:
@@ -58,12 +58,38 @@ class BatchCreateMemoriesRequest(WireModel):
         json_schema_extra={"examples": [{"requests": [{"memory": _EXAMPLE}], "atomic": False}]}
     )
 
-    requests: list[Annotated[Any, _ParsedLater]] = Field(min_length=1, max_length=MAX_BATCH)
+    requests: list[Annotated[Any, _ParsedLater]] = Field(
+        min_length=1,
+        max_length=MAX_BATCH,
+        description="The memories, each with an optional id.",
+    )
     atomic: bool = Field(
         True,
         description="True: all memories are created or none. False: each is created on its own, and"
         " the response lists its outcome in `results`.",
     )
+
+
+class BatchResult(WireModel):
+    """The outcome of one memory of a batch: its name or its error."""
+
+    memory: NamedMemory | None = Field(None, description="The memory that was created.")
+    error: OperationError | None = Field(None, description="Why it was not created.")
+
+
+class BatchCreateMemoriesResponse(WireModel):
+    """The memories that a batch created."""
+
+    memories: list[KnownMemory] = Field(description="Created memories, in the request's order.")
+    results: list[BatchResult] | None = Field(
+        None, description="Without `atomic`: the outcome of each memory of the request, in order."
+    )
+
+
+class AnsweredImport(WireModel):
+    """The count of an import, in the operation that records it."""
+
+    imported: int = Field(description="Number of memories that were created.")
 
 
 class ImportedMemory(CreateMemoryRequest):
@@ -73,24 +99,25 @@ class ImportedMemory(CreateMemoryRequest):
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
     )
 
-    memory_id: MemoryId | None = None
+    memory_id: MemoryId | None = _MEMORY_ID
 
 
 class LineError(WireModel):
     """The error of a line."""
 
     line: int = Field(description="Number of the line, from 1.")
-    error: dict[str, Any] = Field(description="A google.rpc.Status.")
+    error: OperationError = Field(description="Why it was refused.")
 
 
-class ImportMemoriesResponse(WireModel):
+class ImportMemoriesResponse(AnsweredImport):
     """The result of an import."""
 
-    imported: int
     existing: int = Field(
         description="Memories that existed already, with their ids and this content."
     )
-    failed: int
+    failed: int = Field(
+        description="Number of lines that were refused; nothing was stored of them."
+    )
     errors: list[LineError] = Field(
         description=f"Errors of the first {MAX_ERRORS} lines that failed."
     )

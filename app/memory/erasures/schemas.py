@@ -37,10 +37,10 @@ class EraseScopeResponse(WireModel):
     subject: str | None = Field(
         None, description="Pseudonym of the scope; who has the key can test a guess."
     )
-    engine: str
-    start_time: Timestamp
-    end_time: Timestamp
-    release: str
+    engine: str = Field(description="Full name of the engine.")
+    start_time: Timestamp = Field(description="When the erasure began.")
+    end_time: Timestamp = Field(description="When its last count was done.")
+    release: str = Field(description="Release of the service that erased.")
     counts: dict[str, int] = Field(description="Removed rows, by table.")
     pseudonymised: dict[str, int] = Field(
         description="Rows that stay without the person, by table."

@@ -12,7 +12,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "memories",
+    "generation",
     demands={
         "generateMemories": change(
             Permission.MEMORIES_GENERATE, WORK, adds=(Counted.MEMORIES,), is_costly=True

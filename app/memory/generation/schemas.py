@@ -13,8 +13,10 @@ from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
-from app.memory.memories.schemas.memories import Fact, Metadata, RevisionFields, Scope
-from app.platform.engines.logic.config import MemoryTopicIds
+from app.memory.memories.schemas.answers import NamedMemory
+from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
+from app.memory.memories.schemas.metadata import Metadata
+from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
@@ -38,8 +40,12 @@ class MetadataMergeStrategy(StrEnum):
 class ContentEvent(WireModel):
     """A turn of a conversation."""
 
-    content: Content
-    event_id: str | None = Field(None, max_length=256)
+    content: Content = Field(description="What was said.")
+    event_id: str | None = Field(
+        None,
+        max_length=256,
+        description="Id that the caller chose; a stream takes an event of the same id once.",
+    )
     event_time: Timestamp | None = Field(None, description="Time of the turn.")
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
@@ -55,20 +61,29 @@ class ContentEvent(WireModel):
 class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
-    events: list[ContentEvent] = Field(max_length=MAX_EVENTS)
+    events: list[ContentEvent] = Field(
+        max_length=MAX_EVENTS, description="The turns, the oldest first."
+    )
 
 
 class DirectMemory(WireModel):
     """A fact in the request."""
 
-    fact: Fact
-    topics: MemoryTopicIds | None = None
+    fact: Fact = Field(description="Statement to remember, in one or a few sentences; not blank.")
+    topics: MemoryTopicIds | None = Field(
+        None, description="Topics that the fact is about; absent: none."
+    )
 
 
 class DirectMemoriesSource(WireModel):
     """Facts in the request: they skip extraction, but are consolidated."""
 
-    direct_memories: list[DirectMemory] = Field(min_length=1, max_length=MAX_DIRECT_MEMORIES)
+    direct_memories: list[DirectMemory] = Field(
+        min_length=1,
+        max_length=MAX_DIRECT_MEMORIES,
+        description="The facts, which are stored as they are unless they say what is known"
+        " already.",
+    )
 
 
 class VertexSessionSource(WireModel):
@@ -107,15 +122,14 @@ def _check_time_zone(name: str) -> str:
 
 
 class GenerateMemoriesRequest(RevisionFields):
-    """The source, the scope and the options of a generation."""
+    """The source, the scope and the options of a generation.
+
+    Exactly one of `directContentsSource`, `directMemoriesSource` and `vertexSessionSource` is
+    required, and `scope` with the first two.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [
-                {"required": ["directContentsSource", "scope"]},
-                {"required": ["directMemoriesSource", "scope"]},
-                {"required": ["vertexSessionSource"]},
-            ],
             "examples": [
                 {
                     "scope": {"user_id": "42"},
@@ -134,10 +148,20 @@ class GenerateMemoriesRequest(RevisionFields):
         }
     )
 
-    direct_contents_source: DirectContentsSource | None = None
-    direct_memories_source: DirectMemoriesSource | None = None
-    vertex_session_source: VertexSessionSource | None = None
-    scope: Scope | None = None
+    direct_contents_source: DirectContentsSource | None = Field(
+        None, description="A conversation in the request; one of three sources."
+    )
+    direct_memories_source: DirectMemoriesSource | None = Field(
+        None, description="Facts in the request; one of three sources."
+    )
+    vertex_session_source: VertexSessionSource | None = Field(
+        None, description="A session of this engine; one of three sources."
+    )
+    scope: Scope | None = Field(
+        None,
+        description="Exact key of the collection that the memories belong to. Required, unless"
+        " the source is a session: then absent means its `user_id`.",
+    )
     disable_consolidation: bool | None = Field(
         None, description="Every result becomes a new memory."
     )
@@ -145,9 +169,16 @@ class GenerateMemoriesRequest(RevisionFields):
         None,
         description="Do the work, but write nothing; respond with the changes and their reasons.",
     )
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(
+        None, description="The caller's own values, stored with each memory that is written."
+    )
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
-        MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
+        Field(
+            MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED,
+            description="What becomes of the metadata of a memory that is updated. `OVERWRITE`"
+            " (also when absent): these values replace it. `MERGE`: they are added."
+            " `REQUIRE_EXACT_MATCH`: only memories with equal metadata are updated.",
+        )
     )
     allowed_topics: MemoryTopicIds | None = Field(
         None, description="Limits the configured topics to these."
@@ -192,3 +223,83 @@ class QueuedGeneration(GenerateMemoriesRequest):
 
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
+
+
+class GeneratedMemory(WireModel):
+    """A change that a generation made."""
+
+    memory: NamedMemory = Field(description="The memory that it changed.")
+    action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
+    previous_revision: str | None = Field(
+        None, description="Full name of the revision before; absent: there is none."
+    )
+
+
+class PlannedContent(WireModel):
+    """The content of a memory before or after a planned change."""
+
+    fact: str | None = Field(None, description="What is remembered.")
+    topics: list[MemoryTopicId] | None = Field(None, description="Topics that the fact is about.")
+    structured_content: StructuredContent | None = Field(
+        None, description="One field of a profile, in place of a fact."
+    )
+
+
+class PlannedMemoryChange(WireModel):
+    """A change that a generation would make."""
+
+    action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
+    reason: str = Field(description="Why the change would be made.")
+    memory: NamedMemory | None = Field(None, description="The memory; absent: a new one.")
+    etag: str | None = Field(None, description="Version of the memory that was planned for.")
+    before: PlannedContent | None = Field(
+        None, description="Its content in that version; absent if that is no longer known."
+    )
+    after: PlannedContent | None = Field(
+        None, description="Its content after the change; absent: it would be deleted."
+    )
+    extracted_memories: list[dict[str, Any]] | None = Field(
+        None, description="What was extracted, of which the change would be made."
+    )
+
+
+class DroppedFact(WireModel):
+    """A fact that would become no memory."""
+
+    fact: str = Field(description="The fact as it was extracted.")
+    quote: str = Field(description="What the model quoted as its source.")
+    reason: str = Field(description="Why it was dropped.", examples=["FOREIGN_NUMBER"])
+    detail: str | None = Field(None, description="The number or date that has no source.")
+
+
+class RefusedDecision(WireModel):
+    """A decision of the model that would not be carried out."""
+
+    fact: str = Field(description="The fact that the decision is about.")
+    action: str = Field(description="What the model decided.")
+    reason: str = Field(description="Why it was refused.", examples=["UNKNOWN_MEMORY"])
+    memory: NamedMemory | None = Field(None, description="The memory that it named, if one.")
+    text: str | None = Field(None, description="The text that it would have written.")
+
+
+class GenerateMemoriesResponse(WireModel):
+    """The changes of a generation, or in a preview those that it would make."""
+
+    author: str | None = Field(
+        None, description="Id of the model that wrote the facts, or `engine`; absent: no change."
+    )
+    generated_memories: list[GeneratedMemory] | None = Field(
+        None, description="The changes, in order; absent: none."
+    )
+    planned_changes: list[PlannedMemoryChange] | None = Field(
+        None, description="Of a preview: the changes, in order; absent: none."
+    )
+    dropped_facts: list[DroppedFact] | None = Field(
+        None, description="Of a preview: facts that would become no memory; absent: none."
+    )
+    refused_decisions: list[RefusedDecision] | None = Field(
+        None, description="Of a preview: decisions that would not be carried out; absent: none."
+    )
+    withdrawn: bool | None = Field(
+        None, description="True: the texts of this preview were erased with what they are about."
+    )

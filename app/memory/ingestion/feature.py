@@ -3,6 +3,7 @@
 from app.adapters.resources import Sweep
 from app.memory.ingestion import jobs
 from app.memory.ingestion.routes import router
+from app.memory.ingestion.schemas import IngestEventsResponse
 from app.memory.ingestion.services import metrics
 from app.memory.ingestion.store import erasure, repository
 from app.platform.operations.logic.states import INGEST
@@ -11,6 +12,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "ingestion",
     routers=(router,),
+    answers={"IngestEventsResponse": IngestEventsResponse},
     jobs={INGEST: jobs.ingest},
     sweeps=(
         Sweep("stranded streams", jobs.reopen, order=-1),

@@ -18,7 +18,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "memories",
+    "generation",
     demands={
         "ingestEvents": change(
             Permission.MEMORIES_INGEST,

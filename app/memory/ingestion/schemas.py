@@ -10,7 +10,8 @@ from app.kernel.wire.scalars import Timestamp, one_of
 from app.memory.generation.schemas import DirectContentsSource, MetadataMergeStrategy
 from app.memory.ingestion.store.repository import rule_of
 from app.memory.ingestion.store.tables import StreamRow
-from app.memory.memories.schemas.memories import Metadata, RevisionFields, Scope
+from app.memory.memories.schemas.memories import RevisionFields, Scope
+from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
@@ -70,10 +71,16 @@ class IngestEventsRequest(RevisionFields):
         None, description="If absent, that of the bank; without any, events are processed at once."
     )
     force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(
+        None, description="The caller's own values, stored with each memory that is written."
+    )
     metadata_merge_strategy: (
         Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] | None
-    ) = None
+    ) = Field(
+        None,
+        description="What becomes of the metadata of a memory that is updated, as in"
+        " `memories:generate`.",
+    )
 
     @property
     def stream(self) -> str:
@@ -95,6 +102,16 @@ def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     has_life = not _REVISION_LIFE.isdisjoint(given)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
     return {**kept, **given}
+
+
+class IngestEventsResponse(WireModel):
+    """The end of a stream's wait."""
+
+    generate_memories_operation: str | None = Field(
+        None,
+        description="Full name of the operation that made memories of the events; absent: there"
+        " were none to read.",
+    )
 
 
 class FlushStreamRequest(WireModel):

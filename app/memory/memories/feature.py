@@ -3,6 +3,7 @@
 from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.memory.memories.routes import router
+from app.memory.memories.schemas.answers import AnsweredMemory
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.scope_erasure import ERASURES
@@ -12,6 +13,7 @@ FEATURE = Feature(
     "memories",
     routers=(router,),
     kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
+    answers={"Memory": AnsweredMemory},
     sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
     erasures=ERASURES,
     holds=repository.exists_any,

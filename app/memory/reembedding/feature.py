@@ -6,6 +6,7 @@ from app.adapters.resources import Retry, Sweep
 from app.kernel.permissions import Permission
 from app.memory.reembedding import jobs
 from app.memory.reembedding.routes import router
+from app.memory.reembedding.schemas import ReembedReasoningEngineResponse
 from app.memory.reembedding.services import metrics
 from app.memory.reembedding.services.reembedding import REEMBED, retry
 from app.web.feature import Feature, Tick
@@ -13,6 +14,7 @@ from app.web.feature import Feature, Tick
 FEATURE = Feature(
     "reembedding",
     routers=(router,),
+    answers={"ReembedReasoningEngineResponse": ReembedReasoningEngineResponse},
     jobs={REEMBED: jobs.reembed},
     retries={REEMBED: Retry(Permission.ENGINES_UPDATE, retry)},
     ticks=(

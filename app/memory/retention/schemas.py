@@ -4,25 +4,28 @@ from typing import Self
 
 from pydantic import ConfigDict, Field, StrictInt, model_validator
 
+from app.kernel.wire.base import WireModel
 from app.memory.memories.schemas.filter_groups import FilterGroups
-from app.memory.memories.schemas.memories import DeletionFields
+from app.memory.memories.schemas.memories import DeletionFields, Memory
 
 MAX_SAMPLES = 100
 """Limit of memories that a count shows."""
 
 
 class PurgeMemoriesRequest(DeletionFields):
-    """The memories to delete; without `force` they are only counted."""
+    """The memories to delete, by `filter`, `filterGroups` or both.
+
+    Without `force` they are only counted.
+    """
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [{"required": ["filter"]}, {"required": ["filterGroups"]}],
-            "examples": [{"filter": 'scope.user_id="42"', "force": False}],
-        }
+        json_schema_extra={"examples": [{"filter": 'scope.user_id="42"', "force": False}]}
     )
 
     filter: str | None = Field(None, description="An AIP-160 filter.")
-    filter_groups: FilterGroups | None = None
+    filter_groups: FilterGroups | None = Field(
+        None, description="Conditions on metadata, of which at least one group must hold."
+    )
     force: bool | None = Field(None, description="Delete the memories; otherwise only count them.")
     permanent: bool | None = Field(
         None, description="With `force`: erase memories and history at once, without recovery."
@@ -39,3 +42,14 @@ class PurgeMemoriesRequest(DeletionFields):
         if not (self.filter and self.filter.strip()) and not self.filter_groups:
             raise ValueError("filter or filterGroups is required")
         return self
+
+
+class PurgeMemoriesResponse(WireModel):
+    """The effect of a purge."""
+
+    purge_count: int = Field(
+        description="Number of memories deleted; without `force`, that would be deleted."
+    )
+    samples: list[Memory] | None = Field(
+        None, description="Some of these, newest first; absent unless `sampleSize` asks for them."
+    )

@@ -17,7 +17,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "memories",
+    "retrieval",
     demands={
         "retrieveMemories": Demand(Permission.MEMORIES_RETRIEVE, SEARCH, is_costly=True),
         "retrieveProfiles": Demand(Permission.MEMORIES_RETRIEVE, LIST),

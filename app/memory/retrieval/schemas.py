@@ -9,17 +9,26 @@ from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp, one_of
 from app.memory.memories.schemas.filter_groups import FilterGroups
 from app.memory.memories.schemas.memories import Memory, Scope
-from app.platform.engines.logic.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
+from app.platform.engines.logic.config import MaxDistance, MemoryTypeField
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 
 class SimilaritySearchParams(WireModel):
     """Search by meaning."""
 
     search_query: str = Field(
-        min_length=1, max_length=MAX_FACT_CHARS, examples=["Where does the user like to sit?"]
+        min_length=1,
+        max_length=MAX_FACT_CHARS,
+        examples=["Where does the user like to sit?"],
+        description="Question or words whose meaning is compared with the facts.",
     )
     top_k: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
-    max_distance: MaxDistance | None = None
+    max_distance: MaxDistance | None = Field(
+        None,
+        description="Memories farther from the query are left out, from above 0 to 2;"
+        " `omittedCount` counts them. Absent: as in the engine's `similaritySearchConfig`."
+        " Distances of different embedders are not comparable.",
+    )
 
 
 class SimpleRetrievalParams(WireModel):
@@ -51,10 +60,20 @@ class RetrieveMemoriesRequest(WireModel):
     )
 
     scope: Scope
-    similarity_search_params: SimilaritySearchParams | None = None
-    simple_retrieval_params: SimpleRetrievalParams | None = None
+    similarity_search_params: SimilaritySearchParams | None = Field(
+        None,
+        description="Search by meaning; the best memories come first. At most one of this and"
+        " `simpleRetrievalParams`.",
+    )
+    simple_retrieval_params: SimpleRetrievalParams | None = Field(
+        None,
+        description="Page through the scope, the newest memories first; so it is also without"
+        " either.",
+    )
     filter: str | None = Field(None, description="An AIP-160 filter.")
-    filter_groups: FilterGroups | None = None
+    filter_groups: FilterGroups | None = Field(
+        None, description="Conditions on metadata, of which at least one group must hold."
+    )
     memory_types: list[MemoryTypeField] | None = Field(
         None, description="None means natural-language memories only."
     )
@@ -135,7 +154,7 @@ class Explanation(WireModel):
 class RetrievedMemory(WireModel):
     """A memory and its distance from the query."""
 
-    memory: Memory
+    memory: Memory = Field(description="The memory.")
     distance: float | None = Field(
         None,
         description="0 to 2, ascending; only with a search. The same text is at 0. In the ranking"
@@ -147,8 +166,14 @@ class RetrievedMemory(WireModel):
 class RetrieveMemoriesResponse(WireModel):
     """The memories: best first with a search, else newest first."""
 
-    retrieved_memories: list[RetrievedMemory]
-    next_page_token: str | None = None
+    retrieved_memories: list[RetrievedMemory] = Field(
+        description="The memories of this page, with their distances in a search."
+    )
+    next_page_token: str | None = Field(
+        None,
+        description="Token of the next page; absent on the last page, and where no page was"
+        " asked for.",
+    )
     omitted_count: int | None = Field(
         None,
         description="Only with a `maxDistance` of the request or the engine: the number of the best"
@@ -167,11 +192,15 @@ class RetrieveProfilesRequest(WireModel):
 class MemoryProfile(WireModel):
     """A profile. Clients refuse any other field here. Source: wire specification, section 2.3."""
 
-    schema_id: str
+    schema_id: str = Field(
+        description="Id of the schema in the engine's `structuredMemoryConfigs`."
+    )
     profile: dict[str, Any] = Field(description="Values of the fields, by name.")
 
 
 class RetrieveProfilesResponse(WireModel):
     """The profiles of a scope, by the id of their schema; only fields that have a value."""
 
-    profiles: dict[str, MemoryProfile] | None = None
+    profiles: dict[str, MemoryProfile] | None = Field(
+        None, description="The profiles, by the id of their schema; absent: there are none."
+    )

@@ -1,6 +1,6 @@
 """The wire form of revisions. Source: wire specification, section 6."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, StrictInt
 
@@ -8,6 +8,7 @@ from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
+from app.memory.memories.schemas.answers import NamedMemory
 from app.memory.memories.schemas.memories import MemoryContentFields, SingleRevisionFields
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
@@ -29,11 +30,42 @@ class RollbackMemoryRequest(SingleRevisionFields):
     )
 
 
+class RestoredContent(MemoryContentFields):
+    """What a rollback restores of a memory: its content alone."""
+
+    model_config = ConfigDict(json_schema_extra={"required": []})
+
+
+class PlannedRollback(WireModel):
+    """The change that a rollback would make."""
+
+    action: Literal["ROLLED_BACK"] = Field(description="Always `ROLLED_BACK`.")
+    memory: NamedMemory = Field(description="The memory.")
+    etag: str = Field(description="Its version that was planned for, for `If-Match`.")
+    restored_revision: str = Field(description="Full name of the revision that is restored.")
+    before: RestoredContent | None = Field(
+        None,
+        description="Its content in that version; absent: it is deleted, or the version is no"
+        " longer kept.",
+    )
+    after: RestoredContent | None = Field(
+        None, description="Its content after the rollback; absent: the revision is gone."
+    )
+
+
+class RollbackMemoryResponse(WireModel):
+    """The answer of a rollback with `validateOnly`, which changes nothing."""
+
+    planned_changes: list[PlannedRollback] = Field(description="The one change.")
+
+
 class ExtractedMemory(WireModel):
     """A memory as generation extracted it, before it was merged with present memories."""
 
-    fact: str | None = None
-    context: str | None = None
+    fact: str | None = Field(
+        None, description="Statement as it was extracted; absent for a field of a profile."
+    )
+    context: str | None = Field(None, description="What the statement was drawn from, in words.")
     structured_data: dict[str, Any] | None = Field(
         None, description="Only for a field of a profile."
     )
@@ -52,15 +84,26 @@ class MemoryRevision(MemoryContentFields):
         None, description="Empty in the revision of a deletion; absent where there was none."
     )
     scope: dict[str, str] = Field(description="The scope of the memory, which never changes.")
-    create_time: Timestamp
-    expire_time: Timestamp
-    labels: RevisionLabels | None = None
-    extracted_memories: list[ExtractedMemory] | None = None
-    structured_data: dict[str, Any] | None = None
+    create_time: Timestamp = Field(description="When the change was made.")
+    expire_time: Timestamp = Field(description="When the revision is deleted.")
+    labels: RevisionLabels | None = Field(None, description="Labels that the change was given.")
+    extracted_memories: list[ExtractedMemory] | None = Field(
+        None,
+        description="What generation extracted, of which this change was made; absent: another"
+        " method made it.",
+    )
+    structured_data: dict[str, Any] | None = Field(
+        None,
+        description="Values of the profile's fields after the change; absent: the memory is no"
+        " profile.",
+    )
     action: str = Field(
         description=f"The kind of the change: {', '.join(f'`{action}`' for action in Action)}."
     )
-    memory_expire_time: Timestamp | None = None
+    memory_expire_time: Timestamp | None = Field(
+        None,
+        description="When the memory was to be deleted, as of this change; absent: never.",
+    )
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
         None, description="Version of the prompts that the model was given."
@@ -114,8 +157,10 @@ class MemoryRevision(MemoryContentFields):
 class ListMemoryRevisionsResponse(WireModel):
     """A page of revisions, newest first."""
 
-    memory_revisions: list[MemoryRevision]
-    next_page_token: str | None = None
+    memory_revisions: list[MemoryRevision] = Field(description="The revisions of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 class RevisionLabel(WireModel):
@@ -132,5 +177,7 @@ class RevisionLabel(WireModel):
 class ListRevisionLabelsResponse(WireModel):
     """A page of the labels in use, in the order of their bytes."""
 
-    labels: list[RevisionLabel]
-    next_page_token: str | None = None
+    labels: list[RevisionLabel] = Field(description="The labels of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

@@ -35,7 +35,10 @@ class ScanPrivacyRequest(WireModel):
         description="Kinds, or names of custom patterns; absent or empty: those that the engine's"
         " rules mask or refuse at any place.",
     )
-    action: Annotated[ScanAction, one_of(ScanAction)]
+    action: Annotated[ScanAction, one_of(ScanAction)] = Field(
+        description="`REPORT`: the values are counted. `MASK`: their kinds in brackets are put"
+        " in their place, for good.",
+    )
     scope: Scope | None = Field(
         None,
         description="Only what has a scope that contains these pairs; absent: the whole engine.",
@@ -45,9 +48,11 @@ class ScanPrivacyRequest(WireModel):
 class ScanPrivacyResponse(WireModel):
     """The results of a scan; they hold no text."""
 
-    action: ScanAction
+    action: ScanAction = Field(description="What was done with the values.")
     counts: dict[str, dict[str, int]] = Field(description="Values, by table and kind.")
     names: list[str] | None = Field(
         None, description=f"Of a report: what holds them, at most {MAX_NAMES} names."
     )
-    has_more_names: bool | None = None
+    has_more_names: bool | None = Field(
+        None, description="True: more rows hold such values than `names` lists."
+    )

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import RevisionLabels
+from app.memory.memories.schemas.answers import NamedMemory
 
 
 class UndoOperationRequest(WireModel):
@@ -23,6 +24,40 @@ class UndoOperationRequest(WireModel):
     def queued(self, operation_id: str) -> dict[str, Any]:
         """Return the JSON form for the worker; the id is that of the operation to undo."""
         return {**self.wire(), "operation": operation_id}
+
+
+class UndoneMemory(WireModel):
+    """A memory that an undo changed."""
+
+    memory: NamedMemory = Field(description="The memory.")
+    action: str = Field(
+        description="`DELETED`: it did not exist before the operation. `UPDATED`: it has its"
+        " earlier content again. `RESTORED`: it was deleted, and exists again."
+    )
+    previous_revision: str = Field(
+        description="Full name of the last revision that the operation made of it."
+    )
+
+
+class SkippedMemory(WireModel):
+    """A memory that an undo left alone."""
+
+    memory: NamedMemory = Field(description="The memory.")
+    reason: str = Field(
+        description="`CHANGED_SINCE`, `EXPIRED`, `NOT_RECOVERABLE`, `REVISION_NOT_KEPT` or"
+        " `ERASED`."
+    )
+
+
+class UndoOperationResponse(WireModel):
+    """The effect of an undo on each memory, or in a preview the effect that it would have."""
+
+    undone_memories: list[UndoneMemory] | None = Field(
+        None, description="Memories that it changed; absent: none."
+    )
+    skipped_memories: list[SkippedMemory] | None = Field(
+        None, description="Memories that it left alone; absent: none."
+    )
 
 
 class QueuedUndo(UndoOperationRequest):

@@ -191,8 +191,12 @@ class CreateKeyRequest(WireModel):
         {"name", "create_time", "revoke_time", "last_use_time", "creator"}
     )
 
-    display_name: DisplayName
-    roles: _Roles | None = None
+    display_name: DisplayName = Field(description="Name for people; printable, not blank.")
+    roles: _Roles | None = Field(
+        None,
+        description="Roles whose permissions the key gets; at least one of this and"
+        " `permissions` is needed.",
+    )
     permissions: _Permissions | None = Field(
         None, description="Permissions in addition to those of the roles."
     )
@@ -205,8 +209,14 @@ class CreateKeyRequest(WireModel):
             _conditions_schema({"anyOf": [_VALUE_SCHEMA, _VALUES_SCHEMA]}),
         ]
         | None
-    ) = None
-    expire_time: Timestamp | None = None
+    ) = Field(
+        None,
+        description="For each scope key, the values that the key may reach: one, or a list."
+        " Absent: all scopes.",
+    )
+    expire_time: Timestamp | None = Field(
+        None, description="When the key stops working, in UTC; absent: by `ttl`, else never."
+    )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
     @model_validator(mode="after")
@@ -254,23 +264,35 @@ class RotateKeyRequest(WireModel):
 class ApiKey(WireModel):
     """An API key with its permissions and its reach."""
 
-    name: str = Field(examples=["keys/176847840012345678"])
-    display_name: str
-    roles: list[str] | None = None
-    permissions: list[str] | None = None
+    name: str = Field(
+        examples=["keys/176847840012345678"],
+        description="Name of the key: `keys/` and its id.",
+    )
+    display_name: str = Field(description="Name for people.")
+    roles: list[str] | None = Field(
+        None, description="Roles whose permissions it has; absent: none."
+    )
+    permissions: list[str] | None = Field(
+        None, description="Permissions that it has beside those of its roles; absent: none."
+    )
     projects: list[str] | None = Field(None, description="Absent: all.")
     engines: list[str] | None = Field(None, description="Ids; absent: all.")
     scope_conditions: Annotated[dict[str, list[str]], _conditions_schema(_VALUES_SCHEMA)] | None = (
-        None
+        Field(
+            None,
+            description="For each scope key, the values that it may reach; absent: all scopes.",
+        )
     )
     creator: str | None = Field(
         None,
         description="Id of the key that made it, `jwt:` and the subject of a token, or"
         " `command-line`; absent: made by a start of the service.",
     )
-    create_time: Timestamp
-    expire_time: Timestamp | None = None
-    revoke_time: Timestamp | None = None
+    create_time: Timestamp = Field(description="When it was created.")
+    expire_time: Timestamp | None = Field(None, description="When it stops working; absent: never.")
+    revoke_time: Timestamp | None = Field(
+        None, description="When it was revoked; absent: it was not."
+    )
     last_use_time: Timestamp | None = Field(
         None, description="May be up to a minute before the last use."
     )
@@ -301,8 +323,10 @@ class ApiKey(WireModel):
 class ListKeysResponse(WireModel):
     """A page of keys."""
 
-    keys: list[ApiKey]
-    next_page_token: str | None = None
+    keys: list[ApiKey] = Field(description="The keys of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 class CallerInfo(WireModel):

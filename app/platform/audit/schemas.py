@@ -12,8 +12,10 @@ _ENGINES = "/reasoningEngines/"
 class AuditEvent(WireModel):
     """An audited action: caller, method, resource, time, address and result, without content."""
 
-    name: str
-    create_time: Timestamp
+    name: str = Field(description="Name of the event, below its engine if it has one.")
+    create_time: Timestamp = Field(
+        description="When the request was answered or the operation ended."
+    )
     caller: str | None = Field(
         None,
         description="Id of the API key; `jwt:` and the subject, of a token; `command-line`;"
@@ -74,5 +76,7 @@ def _name(row: AuditEventRow) -> str:
 class ListAuditEventsResponse(WireModel):
     """A page of events, newest first."""
 
-    audit_events: list[AuditEvent]
-    next_page_token: str | None = None
+    audit_events: list[AuditEvent] = Field(description="The events of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

@@ -21,13 +21,17 @@ _MAX_DESCRIPTION_CHARS = 4096
 class ContextSpec(WireModel):
     """The location of the bank's configuration within an engine."""
 
-    memory_bank_config: MemoryBankConfig | None = None
+    memory_bank_config: MemoryBankConfig | None = Field(
+        None, description="The bank's configuration; absent: the service's defaults."
+    )
 
 
 class EncryptionSpec(WireModel):
     """Encryption settings, stored and returned; this service itself encrypts nothing."""
 
-    kms_key_name: str = Field(max_length=1024)
+    kms_key_name: str = Field(
+        max_length=1024, description="Name of a key of a key management service."
+    )
 
 
 UNSERVED_FIELDS = frozenset({"spec", "traffic_config"})
@@ -71,11 +75,24 @@ class ReasoningEngineRequest(WireModel):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
-    display_name: str | None = Field(None, max_length=_MAX_NAME_CHARS, examples=["Travel agent"])
-    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
-    labels: Labels | None = None
-    context_spec: ContextSpec | None = None
-    encryption_spec: EncryptionSpec | None = None
+    display_name: str | None = Field(
+        None,
+        max_length=_MAX_NAME_CHARS,
+        examples=["Travel agent"],
+        description="Name for people.",
+    )
+    description: str | None = Field(
+        None, max_length=_MAX_DESCRIPTION_CHARS, description="Explanation for people."
+    )
+    labels: Labels | None = Field(None, description="The caller's own labels.")
+    context_spec: ContextSpec | None = Field(
+        None, description="Holds the configuration of its memory bank."
+    )
+    encryption_spec: EncryptionSpec | None = Field(
+        None,
+        description="Encryption settings, stored and returned; this service itself encrypts"
+        " nothing.",
+    )
     spec: _Unserved = Field(None, description="Not served: no agents run here.")
     traffic_config: _Unserved = Field(None, description="Not served: no agents run here.")
     etag: str | None = Field(None, description="On update: the etag that was read.")
@@ -84,21 +101,31 @@ class ReasoningEngineRequest(WireModel):
 class DeleteEngineRequest(WireModel):
     """The body of a delete, as the Python client sends it."""
 
-    force: bool = False
+    force: bool = Field(
+        False,
+        description="True: delete the engine with all that it holds; otherwise one that holds"
+        " anything is kept.",
+    )
 
 
 class ReasoningEngine(WireModel):
     """An engine: the parent of memories, with the configuration of its memory bank."""
 
-    name: str
-    display_name: str | None = None
-    description: str | None = None
-    labels: dict[str, str] | None = None
-    create_time: Timestamp
-    update_time: Timestamp
-    etag: str
-    context_spec: ContextSpec | None = None
-    encryption_spec: EncryptionSpec | None = None
+    name: str = Field(description="Full name of the engine.")
+    display_name: str | None = Field(None, description="Name for people.")
+    description: str | None = Field(None, description="Explanation for people.")
+    labels: dict[str, str] | None = Field(
+        None, description="The caller's own labels; absent: none."
+    )
+    create_time: Timestamp = Field(description="When it was created.")
+    update_time: Timestamp = Field(description="When it last changed.")
+    etag: str = Field(description="Version of the engine, for conditional requests.")
+    context_spec: ContextSpec | None = Field(
+        None, description="Holds the configuration of its memory bank; absent: none was sent."
+    )
+    encryption_spec: EncryptionSpec | None = Field(
+        None, description="Encryption settings as sent; this service itself encrypts nothing."
+    )
 
     @classmethod
     def from_row(cls, row: EngineRow) -> "ReasoningEngine":
@@ -120,8 +147,14 @@ class ReasoningEngine(WireModel):
         )
 
 
+class AnsweredEngine(ReasoningEngine):
+    """An engine as an operation left it."""
+
+
 class ListReasoningEnginesResponse(WireModel):
     """A page of engines, newest first."""
 
-    reasoning_engines: list[ReasoningEngine]
-    next_page_token: str | None = None
+    reasoning_engines: list[ReasoningEngine] = Field(description="The engines of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

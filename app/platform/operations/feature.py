@@ -3,6 +3,7 @@
 from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.platform.operations.routes import router
+from app.platform.operations.schemas import AnsweredEmpty
 from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
@@ -11,6 +12,7 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "operations",
     routers=(router,),
+    answers={"Empty": AnsweredEmpty},
     sweeps=(
         Sweep("operations", batched(erasure.remove_old)),
         Sweep("requests of failed operations", forget_old_requests),

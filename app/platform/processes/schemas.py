@@ -119,7 +119,7 @@ class ServerInfo(WireModel):
         None, description="The event loop of this process; absent: not measured yet."
     )
     database: ServerDatabase = Field(description="The database of the service.")
-    embedder: ServerEmbedder = Field(description="The embedding model of the settings.")
+    embedder: ServerEmbedder = Field(description="The embedding model that new engines use.")
     model: str = Field(
         description="What writes the memories of engines that name no model: the id of a text"
         " model, or `builtin-rules/N`.",

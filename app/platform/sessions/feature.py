@@ -3,6 +3,7 @@
 from app.adapters.batches import batched
 from app.adapters.resources import Sweep
 from app.platform.sessions.routes import router
+from app.platform.sessions.schemas.sessions import AnsweredSession
 from app.platform.sessions.services.sessions import CREATE, SessionService
 from app.platform.sessions.store import erasure, repository
 from app.web.feature import Feature
@@ -11,6 +12,7 @@ FEATURE = Feature(
     "sessions",
     routers=(router,),
     kinds=(CREATE, "sessions.delete"),
+    answers={"Session": AnsweredSession},
     sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,

@@ -14,7 +14,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "engines",
+    "usage",
     demands={
         "getUsage": Demand(Permission.USAGE_GET, LIST),
     },

@@ -41,17 +41,22 @@ Day = Annotated[
 class Money(WireModel):
     """An amount of money, rounded to nine decimal places."""
 
-    amount: float
-    currency: str = Field(examples=["USD"])
+    amount: float = Field(description="Sum in the currency.")
+    currency: str = Field(
+        examples=["USD"],
+        description="Currency of the configured prices, as a code of three letters.",
+    )
 
 
 class UsageSums(WireModel):
     """The consumption of model calls."""
 
     call_count: int = Field(description="Requests to models, including failed ones.")
-    input_token_count: int
-    output_token_count: int
-    model_milliseconds: int
+    input_token_count: int = Field(description="Tokens sent to models.")
+    output_token_count: int = Field(description="Tokens that models wrote.")
+    model_milliseconds: int = Field(
+        description="Time that the calls took together, in milliseconds."
+    )
     cost: Money | None = Field(
         None, description="Absent unless every call's model had a configured price at the time."
     )
@@ -81,8 +86,8 @@ class ModelUsage(UsageSums):
 class TokenBudget(WireModel):
     """The input and output tokens that the engine may use today."""
 
-    daily_token_limit: int
-    used_token_count: int
+    daily_token_limit: int = Field(description="Tokens that the engine may use in a day of UTC.")
+    used_token_count: int = Field(description="Tokens used since the last midnight of UTC.")
     reset_time: Timestamp = Field(
         description="Time of the budget's renewal: the next midnight UTC."
     )
@@ -91,7 +96,7 @@ class TokenBudget(WireModel):
 class QuotaUse(WireModel):
     """An engine's use of one quota."""
 
-    used: int
+    used: int = Field(description="Amount held now, in rows or bytes.")
     limit: int | None = Field(None, description="Absent: no bound.")
 
 
@@ -99,7 +104,7 @@ class EngineQuotas(WireModel):
     """The amounts that the engine holds and may hold."""
 
     memories: QuotaUse = Field(description="Live memories, without deleted ones.")
-    sessions: QuotaUse
+    sessions: QuotaUse = Field(description="Sessions that have not expired.")
     events: QuotaUse = Field(
         description="Events of sessions, and ingested events not yet processed."
     )
@@ -113,9 +118,9 @@ class EngineUsage(WireModel):
     usage: list[ModelUsage] = Field(
         description="By what `groupBy` names; what had no calls is absent."
     )
-    total: UsageSums
+    total: UsageSums = Field(description="Sums over all that `usage` could list.")
     budget: TokenBudget | None = Field(None, description="Present if the service sets a budget.")
-    quotas: EngineQuotas
+    quotas: EngineQuotas = Field(description="Amounts held, each with its bound.")
 
     @classmethod
     def from_lines(

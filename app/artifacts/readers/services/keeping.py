@@ -12,7 +12,7 @@ from app.adapters.db.session import Session, note
 from app.artifacts.readers.services.open_namespace import OpenNamespace, unchanged
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import Kind
-from app.artifacts.tasks.schemas import Reference
+from app.artifacts.tasks.schemas.tasks import Reference
 from app.artifacts.tasks.services.embedding import embedder_of
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem

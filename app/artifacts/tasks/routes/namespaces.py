@@ -3,21 +3,22 @@
 Source: design of task memory, section 1.3.
 """
 
-from app.artifacts.tasks.schemas import (
-    ExportNamespaceRequest,
-    ExportNamespaceResponse,
+from app.artifacts.tasks.schemas.exports import ExportNamespaceRequest, ExportNamespaceResponse
+from app.artifacts.tasks.schemas.policies import (
+    ListToolPoliciesResponse,
+    ToolPolicy,
+    UpdateToolPolicyRequest,
+)
+from app.artifacts.tasks.schemas.tasks import (
     ListNamespacesResponse,
     ListTaskMemoriesResponse,
-    ListToolPoliciesResponse,
     Namespace,
     ProcessOutputRequest,
     ProcessOutputResponse,
     StoreArtifactsRequest,
     StoreArtifactsResponse,
     TaskMemory,
-    ToolPolicy,
     UpdateNamespaceRequest,
-    UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services.exports import ExportService
 from app.artifacts.tasks.services.policy_service import PolicyService
@@ -36,7 +37,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
-    "task memories",
+    "task memory",
     demands={
         "processOutput": change(Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,)),
         "listTaskMemories": Demand(Permission.ARTIFACTS_REFERENCE, LIST),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.adapters.db.pages import Slice
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.exports import (
     ExportedFile,
     ExportNamespaceRequest,
     ExportNamespaceResponse,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.policies import (
     ListToolPoliciesResponse,
     ToolPolicy,
     UpdateToolPolicyRequest,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.artifacts.tasks.logic.kinds import Reader, Warned
-from app.artifacts.tasks.schemas import Reference
+from app.artifacts.tasks.schemas.tasks import Reference
 
 MAX_PROMPT_CHARS = 400
 _CUT = "\u2026"

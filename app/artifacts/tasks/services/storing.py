@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session, note
 from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.tasks import (
     Output,
     ProcessOutputRequest,
     ProcessOutputResponse,

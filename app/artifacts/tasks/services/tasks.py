@@ -12,7 +12,7 @@ from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.tasks import (
     MAX_LISTED,
     MAX_LISTED_IN_LISTS,
     Artifact,

@@ -20,7 +20,7 @@ from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES
 from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
-from app.artifacts.tasks.schemas import Artifact
+from app.artifacts.tasks.schemas.tasks import Artifact
 from app.artifacts.tasks.services.masking import check_digest, in_one_piece, masked, read_whole
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.artifacts.tasks.logic.kinds import ArtifactState, Kind, OffPrompt, Reader
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.policies import ToolPolicy
+from app.artifacts.tasks.schemas.tasks import (
     MAX_LISTED,
     Artifact,
     ArtifactReference,
     Namespace,
     Reference,
     Source,
-    ToolPolicy,
 )
 from app.artifacts.tasks.services.references import readable_with
 from app.artifacts.tasks.store.listing import Contents, ListedArtifact

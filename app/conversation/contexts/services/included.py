@@ -9,7 +9,7 @@ from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
 from app.kernel.names import EngineName
 from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
 from app.memory.retrieval.services.retrieval import RetrievalService
-from app.platform.engines.logic.config import MAX_FACT_CHARS
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 Memory = tuple[str, str]
 """Name and fact."""

@@ -25,20 +25,23 @@ from app.settings.settings import Settings
 class Covered(WireModel):
     """A range of a session's events; both ends are included."""
 
-    first_seq: int
-    last_seq: int
+    first_seq: int = Field(description="Number of the first event.")
+    last_seq: int = Field(description="Number of the last event.")
 
 
 class ModelSums(UsageSums):
     """Usage of one model."""
 
-    model: str = Field(examples=["openai:gpt-5-mini"])
+    model: str = Field(
+        examples=["openai:gpt-5-mini"],
+        description="Id of the model: its provider and its name.",
+    )
 
 
 class SessionSummary(WireModel):
     """A summary of a part of a session. Its text and range never change."""
 
-    name: str
+    name: str = Field(description="Full name of the summary.")
     policy_key: str = Field(
         description="Hash of the policy settings that affect summaries; policies with equal ones"
         " share their summaries."
@@ -52,16 +55,21 @@ class SessionSummary(WireModel):
         " was cleared or changed while the summary was made."
     )
     version: int = Field(description="Version of a summary that is replaced or made again, from 1.")
-    covers: Covered
+    covers: Covered = Field(description="Events that it stands for.")
     text: str | None = Field(None, description="Absent if failed or erased.")
     tokens: int | None = Field(None, description="Tokens of the text, by the policy's counter.")
-    char_limit: int
+    char_limit: int = Field(
+        description="Maximum length that the model was asked to keep, in characters."
+    )
     cut: bool = Field(
         description="The model wrote too much, even when asked again; the end is missing."
     )
     previous_summaries: list[str] = Field(description="Summaries that it absorbed, oldest first.")
     inputs: Covered | None = Field(None, description="Events that were read for it.")
-    model: str = Field(examples=["openai:gpt-5-mini", "builtin:extractive"])
+    model: str = Field(
+        examples=["openai:gpt-5-mini", "builtin:extractive"],
+        description="Id of the model that wrote it, or of the built-in summariser.",
+    )
     template: str | None = Field(
         None, description="Template of the model's prompt; absent for `builtin`."
     )
@@ -70,8 +78,8 @@ class SessionSummary(WireModel):
     retry_time: Timestamp | None = Field(
         None, description="`failed`: time of the next attempt; absent: none."
     )
-    create_time: Timestamp
-    update_time: Timestamp
+    create_time: Timestamp = Field(description="When it was begun.")
+    update_time: Timestamp = Field(description="When its state last changed.")
 
     @classmethod
     def from_row(
@@ -132,27 +140,31 @@ def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[SummarySpending]:
 class ListSummariesResponse(WireModel):
     """A page of summaries, oldest first."""
 
-    summaries: list[SessionSummary]
-    next_page_token: str | None = None
+    summaries: list[SessionSummary] = Field(description="The summaries of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 class SummaryCounts(WireModel):
     """Number of a session's summaries in each state, over all policies."""
 
-    active: int = 0
-    superseded: int = 0
-    stale: int = 0
-    failed: int = 0
+    active: int = Field(0, description="In use, from 0.")
+    superseded: int = Field(0, description="Replaced by later ones, from 0.")
+    stale: int = Field(0, description="Erased, since an event that they cover was, from 0.")
+    failed: int = Field(0, description="Not made, from 0.")
 
 
 class SessionUsage(WireModel):
     """Usage of a session's summaries, failed attempts included."""
 
     models: list[ModelSums] = Field(description="By model; the built-in summariser calls none.")
-    total: UsageSums
-    summaries: SummaryCounts
+    total: UsageSums = Field(description="Usage of all models together.")
+    summaries: SummaryCounts = Field(description="Number of summaries by state.")
     event_count: int = Field(description="Including erased and cleared events.")
-    exchange_count: int
+    exchange_count: int = Field(
+        description="Number of exchanges, from 0: turns of a user with what follows them."
+    )
 
     @classmethod
     def of(

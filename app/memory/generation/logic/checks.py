@@ -20,7 +20,7 @@ from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedFact
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.specifics import Origin, foreign, may_be_a_noun
-from app.platform.engines.logic.config import MAX_FACT_CHARS
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _PAIR = 2
 """Characters that stand for a word in scripts without blanks."""

@@ -19,19 +19,14 @@ from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, sc
 from app.memory.generation.logic.prompts import Example, Guide
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
-from app.memory.generation.services.turns import (
-    USER_ROLES,
-    configured_topics,
-    topics_of,
-    turn_of,
-)
+from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
     ConsolidationConfig,
     CustomizationConfig,
-    GenerateMemoriesExample,
     MemoryBankConfig,
     customization_for,
 )
+from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow

@@ -11,7 +11,8 @@ from app.language.facts import MANAGED_TOPICS, Topic, Turn
 from app.language.sentences import own_words
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
-from app.platform.engines.logic.config import CustomizationConfig, MemoryTopic, MemoryTopicId
+from app.platform.engines.logic.config import CustomizationConfig
+from app.platform.engines.logic.topics import MemoryTopic, MemoryTopicId
 
 USER_ROLES = frozenset({"", "user"})
 """Roles of a user's turn; a turn without a role is the user's."""

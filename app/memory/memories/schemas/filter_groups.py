@@ -7,7 +7,7 @@ from pydantic import Field
 from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
-from app.memory.memories.schemas.memories import (
+from app.memory.memories.schemas.metadata import (
     MAX_METADATA_KEY_CHARS,
     MAX_METADATA_KEYS,
     MemoryMetadataValue,
@@ -19,10 +19,22 @@ MetadataOperatorField = Annotated[MetadataOperator, one_of(MetadataOperator)]
 class MetadataCondition(WireModel):
     """A condition on one key of the metadata."""
 
-    key: str = Field(min_length=1, max_length=MAX_METADATA_KEY_CHARS)
-    op: MetadataOperatorField = MetadataOperator.OPERATOR_UNSPECIFIED
-    value: MemoryMetadataValue
-    negate: bool | None = None
+    key: str = Field(
+        min_length=1,
+        max_length=MAX_METADATA_KEY_CHARS,
+        description="Name of the value in the memory's metadata.",
+    )
+    op: MetadataOperatorField = Field(
+        MetadataOperator.OPERATOR_UNSPECIFIED,
+        description="`EQUAL` (also when absent), `GREATER_THAN` or `LESS_THAN`.",
+    )
+    value: MemoryMetadataValue = Field(
+        description="Value to compare with; only stored values of its kind match."
+    )
+    negate: bool | None = Field(
+        None,
+        description="True: the condition must not hold; memories without the key then match.",
+    )
 
     def filter(self) -> MetadataFilter:
         """Return the condition as a filter of the core."""
@@ -39,7 +51,9 @@ class MetadataCondition(WireModel):
 class FilterGroup(WireModel):
     """Conditions that must all hold; of several groups, at least one must hold."""
 
-    filters: list[MetadataCondition] = Field(min_length=1, max_length=MAX_METADATA_KEYS)
+    filters: list[MetadataCondition] = Field(
+        min_length=1, max_length=MAX_METADATA_KEYS, description="The conditions."
+    )
 
 
 FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]

@@ -5,39 +5,25 @@ Source: wire specification, section 5.
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic.alias_generators import to_camel
 from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
-from app.kernel.wire.base import EXACTLY_ONE, WireModel
+from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import RevisionLabels
 from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
 from app.kernel.wire.scalars import PositiveDuration, Timestamp
+from app.memory.memories.schemas.metadata import MemoryMetadataValue, Metadata
 from app.memory.memories.store.columns import no_content, shown_content, wire_names
 from app.memory.memories.store.roles import ColumnRole, Row, check_equal
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
-from app.platform.engines.logic.config import (
-    MAX_FACT_CHARS,
-    MAX_SCOPE_KEY_CHARS,
-    MemoryTopicId,
-    MemoryTopicIds,
-    MemoryType,
-    MemoryTypeField,
-)
+from app.platform.engines.logic.config import MAX_SCOPE_KEY_CHARS, MemoryType, MemoryTypeField
+from app.platform.engines.logic.topics import MAX_FACT_CHARS, MemoryTopicId, MemoryTopicIds
 
 MAX_SCOPE_PAIRS = 5
 MAX_SCOPE_VALUE_CHARS = 1_024
-MAX_METADATA_KEYS = 50
-MAX_METADATA_KEY_CHARS = 128
-MAX_METADATA_VALUE_CHARS = 4_096
 _MAX_TEXT_CHARS = 4_096
 
 
@@ -98,54 +84,13 @@ _SENT = set(_CONTENT)
 _ALIASES = {name: to_camel(field) for field, name in _CONTENT.items()}
 
 
-class MemoryMetadataValue(WireModel):
-    """A value of the user's metadata: exactly one of four kinds."""
-
-    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
-
-    string_value: str | None = Field(None, max_length=MAX_METADATA_VALUE_CHARS)
-    double_value: float | None = None
-    bool_value: bool | None = None
-    timestamp_value: Timestamp | None = None
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Self:
-        values = (self.string_value, self.double_value, self.bool_value, self.timestamp_value)
-        if sum(value is not None for value in values) != 1:
-            raise ValueError(
-                "must have exactly one of stringValue, doubleValue, boolValue, timestampValue"
-            )
-        return self
-
-
-def _check_metadata(
-    metadata: dict[str, MemoryMetadataValue],
-) -> dict[str, MemoryMetadataValue]:
-    if len(metadata) > MAX_METADATA_KEYS:
-        raise ValueError(f"must have at most {MAX_METADATA_KEYS} keys")
-    if not all(1 <= len(key) <= MAX_METADATA_KEY_CHARS for key in metadata):
-        raise ValueError(f"must have keys of 1 to {MAX_METADATA_KEY_CHARS} characters")
-    return metadata
-
-
-Metadata = Annotated[
-    dict[str, MemoryMetadataValue],
-    AfterValidator(_check_metadata),
-    Field(
-        json_schema_extra={
-            "maxProperties": MAX_METADATA_KEYS,
-            "propertyNames": {"minLength": 1, "maxLength": MAX_METADATA_KEY_CHARS},
-            "examples": [{"source": {"stringValue": "chat"}}],
-        }
-    ),
-]
-
-
 class StructuredContent(WireModel):
     """The content of a structured memory."""
 
-    data: dict[str, Any]
-    schema_id: str
+    data: dict[str, Any] = Field(description="Values of the fields, by name.")
+    schema_id: str = Field(
+        description="Id of the schema in the engine's `structuredMemoryConfigs`."
+    )
 
 
 def _check_structured(content: StructuredContent) -> StructuredContent:
@@ -156,9 +101,17 @@ def _check_structured(content: StructuredContent) -> StructuredContent:
 class DeletionFields(WireModel):
     """Request fields for the revisions of deletions; at most one sets their life."""
 
-    revision_labels: RevisionLabels | None = None
-    revision_expire_time: Timestamp | None = None
-    revision_ttl: PositiveDuration | None = None
+    revision_labels: RevisionLabels | None = Field(
+        None, description="Labels of the revisions that this request makes."
+    )
+    revision_expire_time: Timestamp | None = Field(
+        None,
+        description="When those revisions are deleted, in UTC; absent: by `revisionTtl`, else"
+        " by the engine's `ttlConfig`, else by the service's setting.",
+    )
+    revision_ttl: PositiveDuration | None = Field(
+        None, description="Life of those revisions, from now; above zero seconds."
+    )
 
     @model_validator(mode="after")
     def _has_one_revision_life(self) -> Self:
@@ -187,7 +140,9 @@ class DeletionFields(WireModel):
 class RevisionFields(DeletionFields):
     """Request fields for the revisions that a write makes, if it makes any."""
 
-    disable_memory_revisions: bool | None = None
+    disable_memory_revisions: bool | None = Field(
+        None, description="True: the request makes no revisions."
+    )
 
     @property
     @override
@@ -212,17 +167,39 @@ class SingleRevisionFields(RevisionFields):
 class MemoryFields(SingleRevisionFields):
     """Fields of a memory that callers may set, when they create it or later."""
 
-    fact: Fact | None = None
-    display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
-    description: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
-    topics: MemoryTopicIds | None = None
-    metadata: Metadata | None = None
-    memory_type: MemoryTypeField | None = None
+    fact: Fact | None = Field(
+        None, description="Statement to remember, in one or a few sentences; not blank."
+    )
+    display_name: str | None = Field(
+        None, max_length=_MAX_TEXT_CHARS, description="Short name for people."
+    )
+    description: str | None = Field(
+        None, max_length=_MAX_TEXT_CHARS, description="Explanation for people."
+    )
+    topics: MemoryTopicIds | None = Field(
+        None, description="Topics that the fact is about; absent: none."
+    )
+    metadata: Metadata | None = Field(
+        None,
+        description="The caller's own values, by name; list filters and retrieval can ask for"
+        " them.",
+    )
+    memory_type: MemoryTypeField | None = Field(
+        None, description="Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."
+    )
     structured_content: Annotated[StructuredContent, AfterValidator(_check_structured)] | None = (
         Field(None, description=f"At most {MAX_OBJECT_BYTES} bytes as JSON.")
     )
-    context: str | None = Field(None, max_length=MAX_FACT_CHARS)
-    expire_time: Timestamp | None = None
+    context: str | None = Field(
+        None,
+        max_length=MAX_FACT_CHARS,
+        description="What the fact was drawn from or why it matters, in words.",
+    )
+    expire_time: Timestamp | None = Field(
+        None,
+        description="When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's"
+        " `ttlConfig`, else never.",
+    )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
     @model_validator(mode="after")
@@ -239,11 +216,13 @@ class MemoryFields(SingleRevisionFields):
 
 
 class CreateMemoryRequest(MemoryFields):
-    """A memory as its creator sends it. Fields that only responses have are ignored."""
+    """A memory as its creator sends it, with `fact` or `structuredContent`.
+
+    Fields that only responses have are ignored.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "anyOf": [{"required": ["fact"]}, {"required": ["structuredContent"]}],
             "examples": [
                 {
                     "fact": "I prefer a window seat.",
@@ -273,32 +252,50 @@ class UpdateMemoryRequest(MemoryFields):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
-    scope: Scope | None = None
+    scope: Scope | None = Field(None, description="The memory's own scope; another one is refused.")
     etag: str | None = Field(None, description="The etag that was read.")
 
 
 class MemoryContentFields(WireModel):
     """Fields that memories and their revisions share in responses."""
 
-    name: str
-    fact: str | None = None
-    display_name: str | None = None
-    description: str | None = None
-    topics: list[MemoryTopicId] | None = None
-    metadata: dict[str, MemoryMetadataValue] | None = None
-    memory_type: MemoryTypeField
-    structured_content: StructuredContent | None = None
-    context: str | None = None
+    name: str = Field(description="Full name of the resource.")
+    fact: str | None = Field(
+        None,
+        description="What is remembered; absent where `structuredContent` is the content.",
+    )
+    display_name: str | None = Field(None, description="Short name for people.")
+    description: str | None = Field(None, description="Explanation for people.")
+    topics: list[MemoryTopicId] | None = Field(None, description="Topics that the fact is about.")
+    metadata: dict[str, MemoryMetadataValue] | None = Field(
+        None,
+        description="The caller's own values, by name; list filters and retrieval can ask for"
+        " them.",
+    )
+    memory_type: MemoryTypeField = Field(
+        description="`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`:"
+        " one field of a profile. It never changes.",
+    )
+    structured_content: StructuredContent | None = Field(
+        None,
+        description="Content of a profile, by the schema that it names; absent where `fact` is"
+        " the content.",
+    )
+    context: str | None = Field(
+        None, description="What the fact was drawn from or why it matters, in words."
+    )
 
 
 class Memory(MemoryContentFields):
     """A memory."""
 
-    scope: dict[str, str]
-    create_time: Timestamp
-    update_time: Timestamp
-    expire_time: Timestamp | None = None
-    etag: str
+    scope: dict[str, str] = Field(
+        description="Exact key of the collection that it belongs to. It never changes."
+    )
+    create_time: Timestamp = Field(description="When it was created.")
+    update_time: Timestamp = Field(description="When it last changed.")
+    expire_time: Timestamp | None = Field(None, description="When it is deleted; absent: never.")
+    etag: str = Field(description="Version of the memory, for conditional requests.")
     delete_time: Timestamp | None = Field(
         None, description="The time of the deletion; absent of a live memory, as the next three."
     )
@@ -370,8 +367,10 @@ check_fields(MemoryRow)
 class ListMemoriesResponse(WireModel):
     """A page of memories."""
 
-    memories: list[Memory]
-    next_page_token: str | None = None
+    memories: list[Memory] = Field(description="The memories of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 DEFAULT_MEMORY_TYPE = MemoryType.NATURAL_LANGUAGE_COLLECTION

@@ -47,7 +47,7 @@ from app.memory.memories.store.tables import (
     RevisionRow,
     UnembeddedRow,
 )
-from app.platform.engines.logic.config import ManagedTopic
+from app.platform.engines.logic.topics import ManagedTopic
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:

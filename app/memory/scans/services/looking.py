@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
-from app.memory.memories.schemas.memories import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
+from app.memory.memories.schemas.metadata import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.platform.privacy.logic.guard import Guard
 
 _STRING = "stringValue"

@@ -8,155 +8,96 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, model_validator
 
 from app.kernel.languages import Language
 from app.kernel.names import MAX_ID_CHARS
 from app.kernel.ranking import Ranking
-from app.kernel.wire.base import EXACTLY_ONE, WireModel
-from app.kernel.wire.content import Content
+from app.kernel.wire.base import WireModel
 from app.kernel.wire.json_schema import read_schema
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.kernel.wire.objects import BoundedObject
+from app.kernel.wire.objects import MAX_OBJECT_BYTES, BoundedObject
 from app.kernel.wire.privacy_config import PrivacyConfig
 from app.kernel.wire.scalars import PositiveDuration, one_of
+from app.platform.engines.logic.topics import (
+    MAX_ENTRIES,
+    MAX_TOPICS,
+    GenerateMemoriesExample,
+    MemoryTopic,
+)
 
 _MINUTE = timedelta(minutes=1)
 MAX_TTL = timedelta(days=365_000)
 _MAX_REVISIONS_PER_CANDIDATE = 10
-MAX_FACT_CHARS = 10_000
 MAX_SCOPE_KEY_CHARS = 256
-MAX_TOPICS = 50
-_MAX_DESCRIPTION_CHARS = 4_096
-_MAX_ENTRIES = 50
-_MAX_EXAMPLE_EVENTS = 100
 STORED: dict[str, Any] = {"stored": True}
 """Validation context for stored configurations: what was accepted once stays readable."""
 
 ScopeKeys = Annotated[
-    list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=_MAX_ENTRIES)
+    list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=MAX_ENTRIES)
 ]
 """Keys that a scope must have for a part of the configuration to apply to it."""
-
-
-class ManagedTopic(StrEnum):
-    """The topics that the API defines."""
-
-    MANAGED_TOPIC_ENUM_UNSPECIFIED = "MANAGED_TOPIC_ENUM_UNSPECIFIED"
-    USER_PERSONAL_INFO = "USER_PERSONAL_INFO"
-    USER_PREFERENCES = "USER_PREFERENCES"
-    KEY_CONVERSATION_DETAILS = "KEY_CONVERSATION_DETAILS"
-    EXPLICIT_INSTRUCTIONS = "EXPLICIT_INSTRUCTIONS"
-
-
-ManagedTopicField = Annotated[ManagedTopic, one_of(ManagedTopic)]
-
-
-class MemoryTopicId(WireModel):
-    """The name of a topic: one of a custom label and a managed topic."""
-
-    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
-
-    custom_memory_topic_label: str | None = Field(None, max_length=256)
-    managed_memory_topic: ManagedTopicField | None = None
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Self:
-        if (self.custom_memory_topic_label is None) == (self.managed_memory_topic is None):
-            raise ValueError("must have one of customMemoryTopicLabel and managedMemoryTopic")
-        return self
-
-
-MemoryTopicIds = Annotated[list[MemoryTopicId], Field(max_length=MAX_TOPICS)]
-
-
-class CustomMemoryTopic(WireModel):
-    """A topic of the bank's own."""
-
-    label: str = Field(min_length=1, max_length=256)
-    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
-
-
-class ManagedMemoryTopic(WireModel):
-    """A topic that the API defines."""
-
-    managed_topic_enum: ManagedTopicField
-
-
-class MemoryTopic(WireModel):
-    """A topic that memories may be about."""
-
-    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
-
-    custom_memory_topic: CustomMemoryTopic | None = None
-    managed_memory_topic: ManagedMemoryTopic | None = None
-
-    @model_validator(mode="after")
-    def _has_one(self) -> Self:
-        if (self.custom_memory_topic is None) == (self.managed_memory_topic is None):
-            raise ValueError("must have one of customMemoryTopic and managedMemoryTopic")
-        return self
-
-
-class ExampleEvent(WireModel):
-    """A turn of an example."""
-
-    content: Content
-
-
-class ConversationSource(WireModel):
-    """The conversation of an example."""
-
-    events: list[ExampleEvent] | None = Field(None, max_length=_MAX_EXAMPLE_EVENTS)
-
-
-class ExampleMemory(WireModel):
-    """A memory expected from an example."""
-
-    fact: str = Field(max_length=MAX_FACT_CHARS)
-    topics: MemoryTopicIds | None = None
-
-
-class GenerateMemoriesExample(WireModel):
-    """An example of what to extract; no memories at all is an example too."""
-
-    conversation_source: ConversationSource | None = None
-    generated_memories: list[ExampleMemory] | None = Field(None, max_length=_MAX_ENTRIES)
 
 
 class ConsolidationConfig(WireModel):
     """Consolidation of candidates with the memories that exist."""
 
-    revisions_per_candidate_count: int | None = Field(None, ge=0, le=_MAX_REVISIONS_PER_CANDIDATE)
+    revisions_per_candidate_count: int | None = Field(
+        None,
+        ge=0,
+        le=_MAX_REVISIONS_PER_CANDIDATE,
+        description="Number of past revisions of a memory that the model sees; absent: 1.",
+    )
 
 
 class CustomizationConfig(WireModel):
     """Extraction settings for the scopes that have all of `scopeKeys`."""
 
-    scope_keys: ScopeKeys | None = None
-    memory_topics: list[MemoryTopic] | None = Field(None, max_length=MAX_TOPICS)
-    generate_memories_examples: list[GenerateMemoriesExample] | None = Field(
-        None, max_length=_MAX_ENTRIES
+    scope_keys: ScopeKeys | None = Field(
+        None,
+        description="Keys that a scope must have; absent or empty: none. Of the entries that"
+        " fit, the one with the most keys counts.",
     )
-    enable_third_person_memories: bool | None = None
-    consolidation_config: ConsolidationConfig | None = None
-    disable_natural_language_memories: bool | None = None
+    memory_topics: list[MemoryTopic] | None = Field(
+        None,
+        max_length=MAX_TOPICS,
+        description="Topics to look for; absent or empty: the managed ones.",
+    )
+    generate_memories_examples: list[GenerateMemoriesExample] | None = Field(
+        None,
+        max_length=MAX_ENTRIES,
+        description="Conversations with the memories that should come of them.",
+    )
+    enable_third_person_memories: bool | None = Field(
+        None, description='True: facts are written as "The user ..."; otherwise as "I ...".'
+    )
+    consolidation_config: ConsolidationConfig | None = Field(
+        None, description="How new facts are compared with present memories."
+    )
+    disable_natural_language_memories: bool | None = Field(
+        None, description="True: only profiles are made, no facts."
+    )
 
 
 class GenerationRule(WireModel):
     """Conditions on which buffered events become memories."""
 
-    idle_duration: PositiveDuration | None = None
-    fixed_interval: PositiveDuration | None = None
-    event_count: int | None = Field(None, ge=1)
-    overlap_event_count: int | None = Field(None, ge=1)
+    idle_duration: PositiveDuration | None = Field(
+        None,
+        description="Time without a new event; whole minutes. Not together with `fixedInterval`.",
+    )
+    fixed_interval: PositiveDuration | None = Field(
+        None,
+        description="Time since the oldest waiting event; whole minutes. Not together with"
+        " `idleDuration`.",
+    )
+    event_count: int | None = Field(None, ge=1, description="Number of waiting events.")
+    overlap_event_count: int | None = Field(
+        None,
+        ge=1,
+        description="Number of processed events that are read again with the next ones; less"
+        " than `eventCount`.",
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -183,14 +124,23 @@ class GenerationRule(WireModel):
 class GenerationTriggerConfig(WireModel):
     """The trigger of memory generation for the bank's streams."""
 
-    generation_rule: GenerationRule | None = None
+    generation_rule: GenerationRule | None = Field(
+        None,
+        description="The conditions, of which one suffices; absent: events are processed at once.",
+    )
 
 
 class GenerationConfig(WireModel):
     """The model that writes memories, and when it runs."""
 
-    model: str | None = Field(None, max_length=512)
-    generation_trigger_config: GenerationTriggerConfig | None = None
+    model: str | None = Field(
+        None,
+        max_length=512,
+        description="Name of a configured model; absent or unknown: the service's own.",
+    )
+    generation_trigger_config: GenerationTriggerConfig | None = Field(
+        None, description="When ingested events become memories; absent: at once."
+    )
 
 
 MaxDistance = Annotated[
@@ -207,7 +157,9 @@ MaxDistance = Annotated[
 class SimilaritySearchConfig(WireModel):
     """Search settings. The embedding model is stored, but searches use this service's own."""
 
-    embedding_model: str | None = Field(None, max_length=512)
+    embedding_model: str | None = Field(
+        None, max_length=512, description="Name of an embedding model; stored and not used."
+    )
     ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
         None, description="`hybrid` or `vector`; absent: the service's setting."
     )
@@ -216,7 +168,11 @@ class SimilaritySearchConfig(WireModel):
         description="Language of new memories and of queries: a two-letter code, or"
         " `simple` for words as they are; absent: detected for each text.",
     )
-    max_distance: MaxDistance | None = None
+    max_distance: MaxDistance | None = Field(
+        None,
+        description="Memories farther from the query are left out, from above 0 to 2; absent:"
+        " none. A request's own `maxDistance` overrides it.",
+    )
 
 
 def _check_ttl(length: timedelta) -> timedelta:
@@ -232,9 +188,20 @@ Ttl = Annotated[PositiveDuration, AfterValidator(_check_ttl)]
 class GranularTtlConfig(WireModel):
     """Lifetimes of memories by the way they were created."""
 
-    create_ttl: Ttl | None = None
-    generate_created_ttl: Ttl | None = None
-    generate_updated_ttl: Ttl | None = None
+    create_ttl: Ttl | None = Field(
+        None,
+        description="Life of memories that `memories.create` makes, from now; above zero, at"
+        " most a thousand years.",
+    )
+    generate_created_ttl: Ttl | None = Field(
+        None,
+        description="Life of memories that generation makes; above zero, at most a thousand years.",
+    )
+    generate_updated_ttl: Ttl | None = Field(
+        None,
+        description="Life of memories from the time that generation updates them; above zero,"
+        " at most a thousand years.",
+    )
 
 
 def _aliases(camel: str, snake: str, *names: str) -> AliasChoices:
@@ -248,18 +215,25 @@ class TtlConfig(WireModel):
     accepted.
     """
 
-    default_ttl: Ttl | None = None
+    default_ttl: Ttl | None = Field(
+        None,
+        description="Life of memories from their last change; above zero, at most a thousand"
+        " years. Not together with `granularTtlConfig`.",
+    )
     granular_ttl_config: GranularTtlConfig | None = Field(
         None,
         validation_alias=_aliases(
             "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
         ),
+        description="Life of memories by what wrote them. Not together with `defaultTtl`.",
     )
     memory_revision_default_ttl: Ttl | None = Field(
         None,
         validation_alias=_aliases(
             "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"
         ),
+        description="Life of revisions; above zero, at most a thousand years. Absent: by the"
+        " service's setting.",
     )
 
     @model_validator(mode="after")
@@ -292,8 +266,17 @@ class SchemaConfig(WireModel):
         max_length=MAX_ID_CHARS,
         description="Lowercase letter first, then letters, digits and hyphens.",
     )
-    memory_schema: BoundedObject | None = Field(None, alias="schema")
-    json_schema: BoundedObject | None = None
+    memory_schema: BoundedObject | None = Field(
+        None,
+        alias="schema",
+        description="The schema in the dialect of the API, whose types are in capitals; at most"
+        f" {MAX_OBJECT_BYTES} bytes as JSON.",
+    )
+    json_schema: BoundedObject | None = Field(
+        None,
+        description="The schema as JSON Schema; it wins over `schema`. At most"
+        f" {MAX_OBJECT_BYTES} bytes as JSON.",
+    )
     memory_type: MemoryTypeField | None = Field(None, description="Absent: `STRUCTURED_PROFILE`.")
 
     @model_validator(mode="after")
@@ -320,8 +303,16 @@ class SchemaConfig(WireModel):
 class StructuredMemoryConfig(WireModel):
     """The profiles of the scopes that have all of `scopeKeys`."""
 
-    scope_keys: ScopeKeys | None = None
-    schema_configs: list[SchemaConfig] | None = Field(None, max_length=_MAX_ENTRIES)
+    scope_keys: ScopeKeys | None = Field(
+        None,
+        description="Keys that a scope must have; absent or empty: none. Of the entries that"
+        " fit, those with the most keys count.",
+    )
+    schema_configs: list[SchemaConfig] | None = Field(
+        None,
+        max_length=MAX_ENTRIES,
+        description="The schemas, one for each profile; of two with the same id the first counts.",
+    )
 
 
 class MemoryBankConfig(WireModel):
@@ -330,13 +321,27 @@ class MemoryBankConfig(WireModel):
     No part has defaults: the answer contains what was sent and nothing else.
     """
 
-    generation_config: GenerationConfig | None = None
-    similarity_search_config: SimilaritySearchConfig | None = None
-    ttl_config: TtlConfig | None = None
-    disable_memory_revisions: bool | None = None
-    customization_configs: list[CustomizationConfig] | None = Field(None, max_length=_MAX_ENTRIES)
+    generation_config: GenerationConfig | None = Field(
+        None, description="The model, and when it runs."
+    )
+    similarity_search_config: SimilaritySearchConfig | None = Field(
+        None, description="How searches rank."
+    )
+    ttl_config: TtlConfig | None = Field(
+        None,
+        description="Life of memories and of revisions; absent: memories stay, revisions by the"
+        " service's setting.",
+    )
+    disable_memory_revisions: bool | None = Field(
+        None, description="True: no change makes a revision."
+    )
+    customization_configs: list[CustomizationConfig] | None = Field(
+        None,
+        max_length=MAX_ENTRIES,
+        description="Topics and examples by scope; at most one entry without `scopeKeys`.",
+    )
     structured_memory_configs: list[StructuredMemoryConfig] | None = Field(
-        None, max_length=_MAX_ENTRIES
+        None, max_length=MAX_ENTRIES, description="Schemas of profiles by scope."
     )
 
     memory_policy: MemoryPolicy | None = Field(

@@ -2,10 +2,31 @@
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
-EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
+_EMPTY_TYPE = "type.googleapis.com/google.protobuf.Empty"
+EMPTY = {"@type": _EMPTY_TYPE}
+
+Answered = Literal[
+    "BatchCreateMemoriesResponse",
+    "Empty",
+    "EraseScopeResponse",
+    "GenerateMemoriesResponse",
+    "ImportMemoriesResponse",
+    "IngestEventsResponse",
+    "Memory",
+    "PurgeMemoriesResponse",
+    "ReasoningEngine",
+    "ReembedReasoningEngineResponse",
+    "RegenerateSummaryResponse",
+    "RollbackMemoryResponse",
+    "ScanPrivacyResponse",
+    "Session",
+    "SummarizeSessionResponse",
+    "UndoOperationResponse",
+]
+"""The messages that operations answer with; each is in `answers` of the feature that makes it."""
 
 # Kinds that the statements of leases name.
 INGEST: Final = "ingestion.ingest"
@@ -37,6 +58,11 @@ class OperationState(StrEnum):
         return self not in {OperationState.PENDING, OperationState.RUNNING}
 
 
-def type_url(name: str) -> str:
-    """Return the `@type` URL of a message of the API."""
-    return _TYPES + name
+def type_url(name: Answered) -> str:
+    """Return the `@type` of what an operation answers with."""
+    return _EMPTY_TYPE if name == "Empty" else _TYPES + name
+
+
+def metadata_url(method: str) -> str:
+    """Return the `@type` of the metadata of a method's operations."""
+    return f"{_TYPES}{method}OperationMetadata"

@@ -26,7 +26,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, name_of
 from app.platform.operations.store.waking import wake_if_soon
@@ -77,7 +77,7 @@ class NewOperation:
     @classmethod
     def of(cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta) -> Self:
         """Build an operation on an engine, whose metadata are those of the method."""
-        details = {"@type": type_url(f"{method}OperationMetadata")}
+        details = {"@type": metadata_url(method)}
         return cls(engine.engine, str(engine), kind, now, keep, details)
 
     def __post_init__(self) -> None:

@@ -32,37 +32,71 @@ class EventActions(WireModel):
     artifact_delta: dict[str, int] | None = Field(
         None, description="Files written, with their versions."
     )
-    transfer_agent: str | None = None
-    escalate: bool | None = None
-    skip_summarization: bool | None = None
-    requested_auth_configs: dict[str, Any] | None = None
+    transfer_agent: str | None = Field(None, description="Name of the agent that takes over.")
+    escalate: bool | None = Field(
+        None, description="True: the agent hands over to the one above it."
+    )
+    skip_summarization: bool | None = Field(
+        None, description="True: the framework should not summarise the tool's answer."
+    )
+    requested_auth_configs: dict[str, Any] | None = Field(
+        None, description="What tools need to sign in, by the id of their call."
+    )
 
 
 class EventMetadata(WireModel):
     """Metadata of an event created by a model."""
 
-    partial: bool | None = None
-    turn_complete: bool | None = None
-    interrupted: bool | None = None
-    branch: str | None = None
-    custom_metadata: dict[str, Any] | None = None
-    long_running_tool_ids: list[str] | None = Field(None, max_length=_MAX_TOOL_IDS)
-    grounding_metadata: AnyMessage | None = None
-    input_transcription: AnyMessage | None = None
-    output_transcription: AnyMessage | None = None
+    partial: bool | None = Field(
+        None,
+        description="True: the text is a piece of an answer that is still being written.",
+    )
+    turn_complete: bool | None = Field(None, description="True: the model has finished its turn.")
+    interrupted: bool | None = Field(None, description="True: the user cut the model short.")
+    branch: str | None = Field(
+        None, description="Path of agents that the event belongs to, such as `root.planner`."
+    )
+    custom_metadata: dict[str, Any] | None = Field(None, description="The caller's own values.")
+    long_running_tool_ids: list[str] | None = Field(
+        None, max_length=_MAX_TOOL_IDS, description="Ids of calls of tools that answer later."
+    )
+    grounding_metadata: AnyMessage | None = Field(
+        None, description="Sources of the answer, as the model's provider gives them."
+    )
+    input_transcription: AnyMessage | None = Field(
+        None, description="Text of what the user spoke, as the model's provider gives it."
+    )
+    output_transcription: AnyMessage | None = Field(
+        None, description="Text of what the model spoke, as its provider gives it."
+    )
 
 
 class EventFields(WireModel):
     """The fields of an event except its name."""
 
-    author: str = Field(min_length=1, max_length=MAX_TEXT_CHARS, examples=["user"])
-    invocation_id: str = Field(max_length=MAX_TEXT_CHARS, examples=["e-1"])
+    author: str = Field(
+        min_length=1,
+        max_length=MAX_TEXT_CHARS,
+        examples=["user"],
+        description="`user`, or the name of the agent.",
+    )
+    invocation_id: str = Field(
+        max_length=MAX_TEXT_CHARS,
+        examples=["e-1"],
+        description="Id of the agent's run that the event belongs to.",
+    )
     timestamp: Timestamp = Field(description="Time of the event.")
-    content: Content | None = None
-    actions: EventActions | None = None
-    error_code: str | None = None
-    error_message: str | None = None
-    event_metadata: EventMetadata | None = None
+    content: Content | None = Field(None, description="What was said; absent: nothing.")
+    actions: EventActions | None = Field(
+        None, description="What the event changes beside its content."
+    )
+    error_code: str | None = Field(
+        None, description="Code of the model's error, as its provider names it."
+    )
+    error_message: str | None = Field(None, description="Text of the model's error.")
+    event_metadata: EventMetadata | None = Field(
+        None, description="What the model says about its answer."
+    )
     raw_event: dict[str, Any] | None = Field(
         None, description="Any JSON object; it is returned as it is."
     )
@@ -173,7 +207,9 @@ class BatchAppendEventsRequest(WireModel):
         }
     )
 
-    events: list[BatchedEvent] = Field(min_length=1, max_length=MAX_BATCH)
+    events: list[BatchedEvent] = Field(
+        min_length=1, max_length=MAX_BATCH, description="The events, the oldest first."
+    )
     expected_last_seq: ExpectedLastSeq = None
 
 
@@ -237,7 +273,7 @@ class CreateExchangeRequest(WireModel):
 class AppendedEvent(WireModel):
     """An appended event with its number."""
 
-    name: str
+    name: str = Field(description="Full name of the event.")
     seq: int = Field(description="Its number in the session: from 1, without gaps.")
     exchange: int = Field(description="The number of its exchange; 0 before a user's first event.")
 
@@ -245,7 +281,9 @@ class AppendedEvent(WireModel):
 class BatchAppendEventsResponse(WireModel):
     """The appended events of a batch, in order."""
 
-    events: list[AppendedEvent]
+    events: list[AppendedEvent] = Field(
+        description="The appended events, in the order of the request."
+    )
     last_seq: int = Field(description="The number of the last of them.")
 
 
@@ -258,7 +296,7 @@ class Exchange(BatchAppendEventsResponse):
 class SessionEvent(EventFields):
     """An event of a session."""
 
-    name: str
+    name: str = Field(description="Full name of the event.")
 
     @classmethod
     def from_row(cls, session: SessionName, row: SessionEventRow) -> "SessionEvent":
@@ -282,5 +320,7 @@ class SessionEvent(EventFields):
 class ListEventsResponse(WireModel):
     """A page of events."""
 
-    session_events: list[SessionEvent]
-    next_page_token: str | None = None
+    session_events: list[SessionEvent] = Field(description="The events of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

@@ -75,10 +75,24 @@ SessionLabels = Annotated[
 class SessionFields(WireModel):
     """The fields of a session that callers may set, at its creation or later."""
 
-    display_name: str | None = Field(None, max_length=MAX_TEXT_CHARS)
-    labels: SessionLabels | None = None
-    session_state: State | None = None
-    expire_time: Timestamp | None = None
+    display_name: str | None = Field(
+        None, max_length=MAX_TEXT_CHARS, description="Name for people."
+    )
+    labels: SessionLabels | None = Field(
+        None,
+        description="The caller's own labels, of lower-case letters, digits, `_` and `-`.",
+    )
+    session_state: State | None = Field(
+        None,
+        description=f"Values that agents keep: at most {MAX_STATE_BYTES} bytes as JSON. Keys"
+        " that start with `user:` are shared by the user's sessions, those with `app:` by all"
+        " of the engine, and those with `temp:` are not stored.",
+    )
+    expire_time: Timestamp | None = Field(
+        None,
+        description="When the session is deleted, in UTC; absent: by `ttl`, else by the"
+        " service's setting.",
+    )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
     memory_policy: MemoryPolicy | None = Field(
         None, description="Policy of its contexts and summaries; absent: the engine's policy."
@@ -112,7 +126,7 @@ class CreateSessionRequest(SessionFields):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
 
-    user_id: UserId
+    user_id: UserId = Field(description="Id of the user that the session belongs to.")
 
 
 class UpdateSessionRequest(SessionFields):
@@ -122,29 +136,35 @@ class UpdateSessionRequest(SessionFields):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
-    user_id: UserId | None = None
+    user_id: UserId | None = Field(
+        None, description="The session's own user; another one is refused."
+    )
     etag: str | None = Field(None, description="The etag that was read.")
 
 
 class Session(WireModel):
     """A conversation of a user with an agent."""
 
-    name: str
-    user_id: str
-    display_name: str | None = None
-    labels: dict[str, str] | None = None
+    name: str = Field(description="Full name of the session.")
+    user_id: str = Field(description="Id of the user that it belongs to.")
+    display_name: str | None = Field(None, description="Name for people.")
+    labels: dict[str, str] | None = Field(
+        None, description="The caller's own labels; absent: none."
+    )
     session_state: dict[str, Any] = Field(
         description="Its own state merged with the shared keys, which start with `user:` and"
         " `app:`."
     )
-    memory_policy: MemoryPolicy | None = None
-    create_time: Timestamp
+    memory_policy: MemoryPolicy | None = Field(
+        None, description="Policy of its contexts and summaries; absent: the engine's policy."
+    )
+    create_time: Timestamp = Field(description="When it was created.")
     update_time: Timestamp = Field(
         description="The `timestamp` of the newest event, or the time of a later change, within"
         " the session's life so far. Filters and orders use the time of the last change."
     )
-    expire_time: Timestamp
-    etag: str
+    expire_time: Timestamp = Field(description="When it is deleted with its events.")
+    etag: str = Field(description="Version of the session, for conditional requests.")
 
     @classmethod
     def from_row(cls, engine: EngineName, row: SessionRow, shared: SharedState) -> "Session":
@@ -163,8 +183,16 @@ class Session(WireModel):
         )
 
 
+class AnsweredSession(Session):
+    """A session that an operation created; its name and time alone if it is gone."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["name"]})
+
+
 class ListSessionsResponse(WireModel):
     """A page of sessions."""
 
-    sessions: list[Session]
-    next_page_token: str | None = None
+    sessions: list[Session] = Field(description="The sessions of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )

@@ -7,12 +7,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
-from app.artifacts.tasks.logic.fields import Directory, ModelName, OffPromptField, UserId
+from app.artifacts.tasks.logic.fields import ModelName, OffPromptField, UserId
 from app.artifacts.tasks.logic.kinds import (
     ArtifactState,
     Disposition,
     Kind,
-    OffPrompt,
     Reader,
     Warned,
     shown_kind,
@@ -28,57 +27,8 @@ MAX_LISTED = 100
 """Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
 """The same limit in lists of namespaces."""
-MAX_INLINE_TOKENS = 1_000_000
-MAX_TO_EXPORT = 1_000
 MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
 """Hard limit of a list, whatever the configuration; validation stops at the first error."""
-
-
-class PolicyFields(TaskModel):
-    """Handling of a tool's outputs where a request does not specify it."""
-
-    off_prompt: OffPromptField = Field(
-        OffPrompt.NEVER, description="Whether outputs are stored: false, true or `auto`."
-    )
-    max_inline_tokens: int | None = Field(
-        None,
-        ge=0,
-        le=MAX_INLINE_TOKENS,
-        description="With `auto`: longer texts are stored; absent: the configured default.",
-    )
-    sensitive: bool = Field(
-        False,
-        description="All outputs except info and errors are stored; requests cannot loosen this.",
-    )
-    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
-
-
-class UpdateToolPolicyRequest(PolicyFields):
-    """A complete policy; omitted fields take the configured defaults."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
-    )
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
-
-    etag: str | None = Field(None, max_length=64, description="The etag that was read.")
-
-
-class ToolPolicy(PolicyFields):
-    """Policy of a task memory for the outputs of a tool."""
-
-    name: str
-    create_time: Timestamp
-    update_time: Timestamp
-    etag: str
-
-
-class ListToolPoliciesResponse(WireModel):
-    """A page of policies."""
-
-    tool_policies: list[ToolPolicy]
-    next_page_token: str | None = None
 
 
 _CONTENT_OF = {
@@ -196,7 +146,9 @@ class BeginsNamespace(NamespaceSettings):
     tool: TaskId | None = Field(
         None, description="Tool that produced it; the tool's policy applies."
     )
-    activity: TaskId | None = None
+    activity: TaskId | None = Field(
+        None, description="What the tool was doing; recorded with the namespace."
+    )
 
 
 class ProcessOutputRequest(BeginsNamespace):
@@ -215,14 +167,14 @@ class ProcessOutputRequest(BeginsNamespace):
         }
     )
 
-    tool: TaskId
-    activity: TaskId
+    tool: TaskId = Field(description="Tool that made the output; its policy applies.")
+    activity: TaskId = Field(description="What the tool was doing.")
     call_id: str | None = Field(None, max_length=256, description="Id of the call; not stored.")
     namespace: TaskId | None = Field(None, description="Namespace to store in; absent: a new one.")
     off_prompt: OffPromptField | None = Field(
         None, description="Absent: from the tool's policy, or false without one."
     )
-    output: Output
+    output: Output = Field(description="What the tool returned.")
 
 
 class StoreArtifactsRequest(BeginsNamespace):
@@ -240,32 +192,32 @@ class StoreArtifactsRequest(BeginsNamespace):
 class ArtifactReference(WireModel):
     """An artifact's properties that reveal no content."""
 
-    name: TaskId
-    kind: Kind
-    media_type: str
-    size_bytes: Int64
+    name: TaskId = Field(description="Name of the artifact within its namespace.")
+    kind: Kind = Field(description="`text`, `json` or `blob`.")
+    media_type: str = Field(description="Media type of the content, as declared.")
+    size_bytes: Int64 = Field(description="Size of the content in bytes.")
     token_estimate: int = Field(description="A quarter of the characters, or of the bytes.")
 
 
 class Source(WireModel):
     """A source artifact, of the same task memory, that another artifact was derived from."""
 
-    namespace: TaskId
-    name: TaskId
+    namespace: TaskId = Field(description="Id of the source's namespace.")
+    name: TaskId = Field(description="Name of the source within that namespace.")
 
 
 class Reference(WireModel):
     """Properties of a namespace that prompts, and callers who may not see content, may know."""
 
-    memory: TaskId
-    namespace: TaskId
+    memory: TaskId = Field(description="Id of the task memory.")
+    namespace: TaskId = Field(description="Id of the namespace.")
     artifacts: list[ArtifactReference] = Field(
         description=f"The first {MAX_LISTED}; where namespaces are listed, {MAX_LISTED_IN_LISTS}."
     )
-    count: int
-    total_bytes: Int64
-    created_time: Timestamp
-    expire_time: Timestamp
+    count: int = Field(description="Number of all its artifacts, from 0.")
+    total_bytes: Int64 = Field(description="Size of all its artifacts, in bytes.")
+    created_time: Timestamp = Field(description="When the namespace was created.")
+    expire_time: Timestamp = Field(description="When the namespace is deleted.")
     readable_with: list[Reader] = Field(description="Empty if nothing can read it.")
     derived_from: list[Source] | None = Field(
         None, description=f"The first {MAX_LISTED} sources of the listed artifacts."
@@ -275,123 +227,121 @@ class Reference(WireModel):
 class Passed(WireModel):
     """A message from the tool to the agent."""
 
-    kind: Kind
+    kind: Kind = Field(description="`info` or `error`.")
     index: int | None = Field(None, description="Position in the list, from 0.")
-    text: str
+    text: str = Field(description="The message, unchanged.")
 
 
 class ProcessOutputResponse(WireModel):
     """Text for the prompt, and a reference if the output was stored."""
 
-    disposition: Disposition
+    disposition: Disposition = Field(
+        description="`inline`: the prompt shows the output; `stored`: its reference;"
+        " `passthrough`: messages of the tool alone; `empty`: there is nothing to show.",
+    )
     prompt_text: str = Field(description="Text for the prompt, unchanged.")
     reference: Reference | None = Field(None, description="Reference to the stored output.")
     passthrough: list[Passed] | None = Field(
         None, description="Info and errors beside the stored output."
     )
-    warnings: list[Warned] | None = None
+    warnings: list[Warned] | None = Field(
+        None,
+        description="`no_reader`: neither the caller nor a configured reader can use what was"
+        " stored. Absent: nothing to warn of.",
+    )
 
 
 class StoreArtifactsResponse(WireModel):
     """Reference to the stored artifacts."""
 
-    reference: Reference
-    prompt_text: str
-    warnings: list[Warned] | None = None
+    reference: Reference = Field(description="What prompts may show of the namespace.")
+    prompt_text: str = Field(description="Text for the prompt that stands for the artifacts.")
+    warnings: list[Warned] | None = Field(
+        None,
+        description="`no_reader`: neither the caller nor a configured reader can use what was"
+        " stored. Absent: nothing to warn of.",
+    )
 
 
 class Artifact(ArtifactReference):
     """An artifact. Properties that reveal content need `artifacts.content`."""
 
-    name: str
-    state: ArtifactState
-    readable_with: list[Reader]
-    derived_from: list[Source] | None = None
+    name: str = Field(description="Full name of the artifact.")
+    state: ArtifactState = Field(
+        description="`ready` once readers can use it; before that `uploading` or `indexing`.",
+    )
+    readable_with: list[Reader] = Field(
+        description="Readers that can use it; empty if nothing can."
+    )
+    derived_from: list[Source] | None = Field(
+        None, description="Artifacts that it was made from; absent: none."
+    )
     source_deleted: bool | None = Field(None, description="Whether any source was deleted.")
     depth: int | None = Field(None, description="Number of derivations; absent: not derived.")
     sniffed_type: str | None = Field(None, description="Type recognised from the bytes.")
     sha256: str | None = Field(None, description="Digest of the bytes, in hexadecimal digits.")
-    create_time: Timestamp
-    expire_time: Timestamp
-    etag: str
+    create_time: Timestamp = Field(description="When it was stored.")
+    expire_time: Timestamp = Field(description="When it is deleted.")
+    etag: str = Field(description="Version of the artifact, for conditional requests.")
 
 
 class ListArtifactsResponse(WireModel):
     """A page of artifacts."""
 
-    artifacts: list[Artifact]
-    next_page_token: str | None = None
+    artifacts: list[Artifact] = Field(description="The artifacts of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 class Namespace(WireModel):
     """A group of artifacts in a task memory."""
 
-    name: str
-    reference: Reference
-    user_id: str | None = None
-    tool: str | None = None
-    activity: str | None = None
-    sensitive: bool
-    local_only: bool
-    allowed_models: list[str] | None = None
-    embedding_model: str | None = None
-    create_time: Timestamp
-    update_time: Timestamp
-    expire_time: Timestamp
-    etag: str
+    name: str = Field(description="Full name of the namespace.")
+    reference: Reference = Field(description="What prompts may show of it.")
+    user_id: str | None = Field(None, description="Owner; absent: nobody's.")
+    tool: str | None = Field(None, description="Tool that produced its content, if known.")
+    activity: str | None = Field(None, description="What the tool was doing, if known.")
+    sensitive: bool = Field(
+        description="Whether derived content is sensitive as well, and never inline."
+    )
+    local_only: bool = Field(description="Whether only models on this machine may read it.")
+    allowed_models: list[str] | None = Field(
+        None, description="Models that may read it; absent: all configured ones."
+    )
+    embedding_model: str | None = Field(
+        None,
+        description="Id of the model that embeds its chunks and questions; absent: searches"
+        " compare words only.",
+    )
+    create_time: Timestamp = Field(description="When it was created.")
+    update_time: Timestamp = Field(description="When it last changed.")
+    expire_time: Timestamp = Field(description="When it is deleted with its artifacts.")
+    etag: str = Field(description="Version of the namespace, for conditional requests.")
 
 
 class ListNamespacesResponse(WireModel):
     """A page of namespaces."""
 
-    namespaces: list[Namespace]
-    next_page_token: str | None = None
+    namespaces: list[Namespace] = Field(description="The namespaces of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
 
 
 class TaskMemory(WireModel):
     """A task memory; it exists as long as it is not empty."""
 
-    name: str
-    namespace_count: int
-    artifact_count: int
-    total_bytes: Int64
+    name: str = Field(description="Full name of the task memory.")
+    namespace_count: int = Field(description="Number of its namespaces, from 1.")
+    artifact_count: int = Field(description="Number of artifacts in all of them, from 0.")
+    total_bytes: Int64 = Field(description="Size of all its artifacts, in bytes.")
 
 
 class ListTaskMemoriesResponse(WireModel):
     """A page of task memories."""
 
-    task_memories: list[TaskMemory]
-    next_page_token: str | None = None
-
-
-class ExportNamespaceRequest(TaskModel):
-    """Destination for the artifacts of a namespace."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
+    task_memories: list[TaskMemory] = Field(description="The task memories of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
     )
-
-    sink: TaskId = Field(description="Name of a configured sink.")
-    directory: Directory | None = Field(
-        None,
-        description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
-    )
-    artifacts: list[TaskId] | None = Field(
-        None, min_length=1, max_length=MAX_TO_EXPORT, description="Only these; absent: all."
-    )
-
-
-class ExportedFile(WireModel):
-    """A file that was written."""
-
-    artifact: TaskId
-    path: str = Field(description="Path within the sink.")
-    size_bytes: Int64
-
-
-class ExportNamespaceResponse(WireModel):
-    """The files that were written."""
-
-    sink: str
-    files: list[ExportedFile]
-    total_bytes: Int64

@@ -1,0 +1,22 @@
+"""Memories as the operations that changed them name and show them."""
+
+from pydantic import ConfigDict, Field
+
+from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.memories import Memory
+
+
+class NamedMemory(WireModel):
+    """A memory by its name."""
+
+    name: str = Field(description="Full name of the memory.")
+
+
+class KnownMemory(Memory):
+    """A memory as an operation left it; without its content if that is no longer known."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["name"]})
+
+
+class AnsweredMemory(KnownMemory):
+    """A memory that an operation answers with, as it left it."""
