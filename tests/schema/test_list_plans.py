@@ -96,12 +96,6 @@ _CASES: dict[str, tuple[str, dict[str, str], set[str], int]] = {
     "operations": ("/operations", {}, {"pk_operations"}, 100),
     "open": ("/operations", {"filter": "done=false"}, {"ix_operations_open"}, 60),
     "failed": ("/operations", {"filter": 'state="FAILED"'}, {"ix_operations_failed"}, 60),
-    "failed so": (
-        "/operations",
-        {"filter": 'state="FAILED" AND error.code="UNAVAILABLE"'},
-        {"ix_operations_failed"},
-        60,
-    ),
     "streams": ("/streams", {}, {"ix_streams_list"}, 60),
     "scopes": (_SCOPES, {}, {"ix_memories_scope"}, 500),
     # One scope in a hundred: it looks at most of them, and at one memory of each.
