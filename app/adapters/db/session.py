@@ -277,7 +277,8 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
         if state_of(error.orig) != _TOO_SLOW:
             raise
         message = (
-            "the filter takes too long; use a simpler one, or add a comparison of create_time."
+            "the filter takes too long; use a simpler one, or add a comparison of create_time where"
+            " that is a field."
         )
         raise InvalidArgument.of_field("filter", message) from error
     await _set_timeout(session, str(before))

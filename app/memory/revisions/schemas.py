@@ -31,7 +31,7 @@ class RollbackMemoryRequest(SingleRevisionFields):
 
 
 class RestoredContent(MemoryContentFields):
-    """What a rollback restores of a memory: its content alone."""
+    """The content of a memory, which is all that a rollback restores."""
 
     model_config = ConfigDict(json_schema_extra={"required": []})
 
