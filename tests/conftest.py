@@ -33,7 +33,7 @@ from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
-from tests.support.copies import FILLED_BY_ITSELF
+from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
 
@@ -41,17 +41,10 @@ pytest_plugins = ["tests.architecture.statements_plugin"]
 
 ADMIN_KEY = "tests-own-admin-key"
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
-_LASTING = {"pseudonym_keys"}
-"""Tables that a migration fills and nothing empties."""
-# In one message, since every test pays for it. The totals last, since the removal of what they
-# count changes them.
-_EMPTIED = [
-    *(table for table in reversed(metadata.sorted_tables) if table.name not in _LASTING),
-    metadata.tables["engine_totals"],
-]
+# In one message, since every test pays for it.
 _EMPTY = text(
     "do $$ begin set local memory_bank.audit_retention = 'on';"
-    f" {' '.join(f'delete from {table.name};' for table in _EMPTIED)} end $$"
+    f" {' '.join(f'delete from {table.name};' for table in EMPTIED)} end $$"
 )
 _FIRST = ("soak", "faults", "properties", "access", "conformance")
 """Folders with files that take long: begun last, one would leave the other processes idle."""

@@ -10,6 +10,14 @@ from app.process.metadata import metadata
 
 FILLED_BY_ITSELF = {"api_key_changes", "engine_totals", "pseudonym_keys"}
 """Tables that triggers or migrations fill."""
+_LASTING = {"pseudonym_keys"}
+"""Tables that a migration fills and nothing empties."""
+# The totals last, since the removal of what they count changes them.
+EMPTIED = [
+    *(table for table in reversed(metadata.sorted_tables) if table.name not in _LASTING),
+    metadata.tables["engine_totals"],
+]
+"""The tables that tests empty, in the order in which that can be done."""
 _CHANGED = {"api_keys", "engines"}
 """Tables whose first rows requests change."""
 
