@@ -5,8 +5,9 @@ from typing import Self
 from pydantic import ConfigDict, Field, StrictInt, model_validator
 
 from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.answers import KnownMemory
 from app.memory.memories.schemas.filter_groups import FilterGroups
-from app.memory.memories.schemas.memories import DeletionFields, Memory
+from app.memory.memories.schemas.memories import DeletionFields
 
 MAX_SAMPLES = 100
 """Limit of memories that a count shows."""
@@ -50,6 +51,8 @@ class PurgeMemoriesResponse(WireModel):
     purge_count: int = Field(
         description="Number of memories deleted; without `force`, that would be deleted."
     )
-    samples: list[Memory] | None = Field(
-        None, description="Some of these, newest first; absent unless `sampleSize` asks for them."
+    samples: list[KnownMemory] | None = Field(
+        None,
+        description="Some of these, newest first, and names alone in a list of operations; absent"
+        " unless `sampleSize` asks for them.",
     )
