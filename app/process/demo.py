@@ -130,7 +130,7 @@ class _Demo:
         _title("recovery of the memory that was forgotten, within 48 hours")
         path = _below_engine(generated["memory"]["name"])
         for revision in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
-            _say(revision["action"], revision.get("fact", "(nothing)"))
+            _say(revision["action"], revision.get("fact") or "(nothing)")
         memory = self._restore(generated)
         _say("now", memory["fact"])
 

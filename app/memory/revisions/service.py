@@ -37,7 +37,7 @@ from app.memory.revisions.schemas import (
     RollbackMemoryRequest,
 )
 from app.memory.revisions.store import labels, repository
-from app.memory.revisions.store.labels import Wanted
+from app.memory.revisions.store.labels import WantedLabels
 from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -133,7 +133,7 @@ class RevisionService:
         _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
         query = {"list": "revisionLabels", "engine": name.engine, "key": key, "prefix": prefix}
         asked = Slice.of(page, query, labels.VALUES if key else labels.KEYS)
-        wanted = Wanted(name.engine, key or None, prefix, self.memories.clock.now())
+        wanted = WantedLabels(name.engine, key or None, prefix, self.memories.clock.now())
         async with self.memories.db.snapshot() as session:
             await engines.get(session, name)
             rows, token = asked.cut(await labels.list_page(session, wanted, asked))

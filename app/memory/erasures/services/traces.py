@@ -83,15 +83,15 @@ class Traces:
         """Return the keys and tokens that are bound to the scope alone."""
         return {key.key_id for key, left in bound.changed if left is None} | set(self.tokens)
 
-    def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["Step"]:
+    def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["TraceStep"]:
         """Return what goes over the tables with traces; nothing changes where `is_dry`."""
         requests = partial(self._remove_requests, callers=callers, is_dry=is_dry)
         renamed = partial(self._rename_events, callers=callers, is_dry=is_dry)
         pruned = partial(self._prune_operations, is_dry=is_dry)
         return [
-            Step("request_ids", requests, removes=True),
-            Step("audit_events", renamed, removes=False),
-            Step("operations", pruned, removes=False),
+            TraceStep("request_ids", requests, removes=True),
+            TraceStep("audit_events", renamed, removes=False),
+            TraceStep("operations", pruned, removes=False),
         ]
 
     async def _rename_events(
@@ -241,7 +241,7 @@ class BoundKeys:
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """A walk over a table with traces.
 
     Attributes:

@@ -24,7 +24,7 @@ VALUES = (RevisionLabelRow.value,)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedLabels:
     """The labels that a list has.
 
     Attributes:
@@ -40,7 +40,7 @@ class Wanted:
     now: datetime
 
 
-async def list_page(session: Session, wanted: Wanted, page: Slice) -> Sequence[Row[Any]]:
+async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> Sequence[Row[Any]]:
     """Return a page of the different keys or values of readable revisions.
 
     Each step looks up the entry after the one before it in the index, so the time of a page depends
@@ -63,7 +63,7 @@ async def list_page(session: Session, wanted: Wanted, page: Slice) -> Sequence[R
 
 
 def _next(
-    wanted: Wanted, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
+    wanted: WantedLabels, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
 ) -> ScalarSelect[str]:
     """Select the first entry within a bound of which there is a readable revision."""
     end = after_all_with(wanted.prefix)
