@@ -115,6 +115,8 @@ async def test_it_begins_for_users_of_the_key_alone(
         ]
         if user in bound.kind.users:
             assert [answer.status_code for answer in answers] == [200] * 3
+            # The same bytes again are no second upload.
+            ok(await upload(bound.client, b"a", f"{path}/artifacts/b", params=whose))
         else:
             assert [refusal(answer) for answer in answers] == [GONE] * 3
     assert (await stored(database))["task_namespaces"] == 2 * len(bound.kind.users)
