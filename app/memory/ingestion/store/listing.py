@@ -5,9 +5,11 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, func, select
 
+from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import Slice
@@ -18,6 +20,7 @@ from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.operations.store.repository import is_kept
 from app.platform.operations.store.tables import OperationRow
 
+_TABLE: Any = StreamEventRow.__table__
 KEY = (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id)
 """The order of the list."""
 FILTER_FIELDS: Fields = {
@@ -46,11 +49,13 @@ async def count_aside(
     if not keys:
         return {}
     stream = (StreamEventRow.scope_hash, StreamEventRow.stream_id)
+    columns = {name: _TABLE.c[name] for name in ("scope_hash", "stream_id")}
+    asked = rows_of("asked", columns, [(key.scope_hash, key.stream_id) for key in keys])
     statement = (
         select(*stream, func.count())
         .where(
             StreamEventRow.engine_id == engine_id,
-            tuple_(*stream).in_([(key.scope_hash, key.stream_id) for key in keys]),
+            *(column == asked.c[column.key] for column in stream),
             StreamEventRow.process_time.is_(None),
             StreamEventRow.retry_time.is_not(None),
         )
@@ -68,7 +73,7 @@ async def find_operations(
         return {}
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id,
-        OperationRow.operation_id.in_(operation_ids),
+        OperationRow.operation_id == any_of(operation_ids),
         is_kept(now),
     )
     rows = (await session.execute(statement)).scalars()

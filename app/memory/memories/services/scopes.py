@@ -29,14 +29,13 @@ class ScopeService:
                 looked at.
         """
         resources, now = self.resources, self.resources.clock.now()
-        clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings)
+        # Any filter may pass over all scopes of the engine.
+        clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings, may_scan=True)
         query = {"list": "scopes", "engine": name.engine, "filter": filter_text}
         asked = Slice.of(page, {**query, "deleted": show_deleted}, scopes.KEY)
         visible = repository.is_known(now) if show_deleted else repository.is_live(now)
         wanted = Wanted(name.engine, visible, clause.condition)
-        # Any filter may pass over all scopes of the engine.
-        seconds = resources.settings.filter_timeout_seconds if filter_text else None
-        async with resources.db.snapshot(statement_seconds=seconds) as session:
+        async with resources.db.snapshot(statement_seconds=clause.seconds) as session:
             await engines.get(session, name)
             rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
         return ListScopesResponse(

@@ -5,10 +5,11 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, select
 
+from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import Key, Slice
@@ -17,6 +18,7 @@ from app.adapters.db.session import Session
 from app.memory.memories.store.repository import FILTER_FIELDS
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
+_REVISIONS: Any = RevisionRow.__table__
 BY_DELETION = "delete_time"
 """The order that needs deleted memories to be asked for."""
 ORDERS = ("create_time", "update_time", BY_DELETION)
@@ -59,7 +61,7 @@ async def list_named(
 ) -> Sequence[MemoryRow]:
     """Return those of the memories that `only` selects, in no order."""
     statement = select(MemoryRow).where(
-        MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids), only
     )
     return (await session.execute(statement)).scalars().all()
 
@@ -71,10 +73,13 @@ async def list_deletions(
     versions = [(row.memory_id, row.version) for row in rows if row.delete_time is not None]
     if not versions:
         return {}
+    columns = {name: _REVISIONS.c[name] for name in ("memory_id", "version")}
+    asked = rows_of("asked", columns, versions)
     told = (RevisionRow.memory_id, RevisionRow.operation_id, RevisionRow.caller)
     statement = select(*told).where(
         RevisionRow.engine_id == engine_id,
-        tuple_(RevisionRow.memory_id, RevisionRow.version).in_(versions),
+        RevisionRow.memory_id == asked.c.memory_id,
+        RevisionRow.version == asked.c.version,
         RevisionRow.expire_time > now,
     )
     found = await session.execute(statement)
