@@ -90,7 +90,8 @@ class _Client(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._answer:
+        # What the end of the block cut off is no answer: it may lack its body.
+        if self._answer and not self.is_closed.cancelled():
             reason = _REASON.search(self._answer)
             status = self._answer.split(b" ", 2)[1].decode()
             self._told.answers[f"{status} {reason[1].decode() if reason else ''}"] += 1
