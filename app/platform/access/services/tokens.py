@@ -11,15 +11,15 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 import jwt
 import structlog
 from jwt import PyJWK, PyJWTError
-from typing_extensions import override
 
-from app.kernel.auth import Authenticator, Caller
+from app.kernel.auth import Caller, Identity
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unauthenticated
 from app.platform.access.services.grants import ClaimRefused, Claims, Grants
@@ -55,7 +55,7 @@ class _Verified:
     caller: Caller
 
 
-class TokenService(Authenticator):
+class TokenService:
     """Verification of tokens.
 
     A valid signature is cached as long as the keys are the same; the times of a token are checked
@@ -84,16 +84,24 @@ class TokenService(Authenticator):
         # A token beyond the length limit is not parsed.
         return self._is_too_long(secret) or _read_header(shape[1]) is not None
 
-    @override
     async def authenticate(self, secret: str) -> Caller:
-        """Return the caller that a token stands for.
+        """Return the caller of a token; the errors are those of `identify`."""
+        return (await self._checked(secret)).caller
+
+    async def identify(self, secret: str) -> Identity:
+        """Return the caller that a token stands for, and the token's end.
 
         Raises:
             Unauthenticated: the token is invalid, or not valid now.
             Unavailable: the keys of the issuer cannot be read.
         """
+        verified = await self._checked(secret)
+        ends = min(verified.ends, _MAX_MOMENT)
+        return Identity(verified.caller, end_time=datetime.fromtimestamp(ends, UTC))
+
+    async def _checked(self, secret: str) -> _Verified:
         try:
-            return await self._caller(secret)
+            return await self._verified_now(secret)
         except (_TokenRefused, ClaimRefused) as refused:
             why = str(refused)
         except PyJWTError as refused:
@@ -102,7 +110,7 @@ class TokenService(Authenticator):
         log.info("token.refused", why=why)
         raise Unauthenticated("The token is not valid.", Reason.CREDENTIAL_INVALID)
 
-    async def _caller(self, token: str) -> Caller:
+    async def _verified_now(self, token: str) -> _Verified:
         shape = _SHAPE.fullmatch(token)
         if shape is None or self._is_too_long(token):
             raise _TokenRefused("form")
@@ -116,7 +124,7 @@ class TokenService(Authenticator):
             verified = self._verify(token, header, keys)
             self._remember(digest, verified)
         self._check_times(verified)
-        return verified.caller
+        return verified
 
     def _is_too_long(self, token: str) -> bool:
         return len(token) > self._settings.tuning.jwt_max_token_bytes
