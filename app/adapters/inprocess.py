@@ -26,7 +26,7 @@ Application = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Answer:
+class InProcessAnswer:
     """An answer of the API."""
 
     status: int
@@ -61,7 +61,7 @@ class InProcess:
         query: Sequence[tuple[str, str]] = (),
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> InProcessAnswer:
         """Send a request and return its answer, whatever its status."""
         transport = httpx2.ASGITransport(self._handed_over, client=(self.address or "", 0))
         async with httpx2.AsyncClient(
@@ -75,7 +75,7 @@ class InProcess:
                 headers={"host": self.host, "x-request-id": self.request_id, **(headers or {})},
                 timeout=None,
             )
-        return Answer(answer.status_code, answer.content)
+        return InProcessAnswer(answer.status_code, answer.content)
 
     async def _handed_over(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         scope[CALLER] = self.caller

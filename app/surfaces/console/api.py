@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from app.adapters.inprocess import Answer, InProcess
+from app.adapters.inprocess import InProcess, InProcessAnswer
 from app.kernel.errors import Reason
 
 
@@ -25,7 +25,7 @@ _AT_ONCE = 4
 _SUCCESS = range(200, 300)
 
 
-class Refused(Exception):
+class ApiRefusal(Exception):
     """The API refused a call.
 
     Attributes:
@@ -35,7 +35,7 @@ class Refused(Exception):
         fields: what it says of fields, by their names.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: InProcessAnswer) -> None:
         error = _read(answer)["error"] or Json()
         self.status = answer.status
         self.message: str = error.get("message", "")
@@ -75,7 +75,7 @@ class Api:
         """Return what a path answers.
 
         Raises:
-            Refused: it is not a success.
+            ApiRefusal: it is not a success.
         """
         self.made.append(_curl(self.calls.host, path, query))
         return await self._call("GET", path, query=query)
@@ -87,7 +87,7 @@ class Api:
         """Send a change of a resource of which a version was read; return the answer.
 
         Raises:
-            Refused: it is not a success.
+            ApiRefusal: it is not a success.
         """
         query = [("requestId", request_id)]
         if mask is not None:
@@ -100,11 +100,11 @@ class Api:
         async with self._slots:
             answer = await self.calls.call(method, path, **sent)
         if answer.status not in _SUCCESS:
-            raise Refused(answer)
+            raise ApiRefusal(answer)
         return _read(answer)
 
 
-def _read(answer: Answer) -> Json:
+def _read(answer: InProcessAnswer) -> Json:
     """Return the JSON of an answer; all answers of the API have it."""
     found: Json = json.loads(answer.body, object_hook=Json)
     return found

@@ -12,7 +12,7 @@ from structlog.contextvars import bind_contextvars
 from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.console import files
-from app.surfaces.console.api import Refused
+from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages import engines, memories, memory, rollback, signing
 from app.surfaces.console.sessions import OpenSession, Sessions, drop_cookie
 from app.surfaces.console.templating import environment
@@ -70,7 +70,9 @@ class Console:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         request = Request(scope, receive)
@@ -90,7 +92,7 @@ async def _answer(request: Request) -> Response:
             bind_contextvars(caller=session.caller.key_id)
             request.scope.setdefault("state", {})["caller"] = session.caller
         return await _page(request, sessions, session)
-    except Refused as refused:
+    except ApiRefusal as refused:
         return _refusal(request, session, refused)
     except ServiceError as error:
         return _failure(request, session, error)
@@ -120,7 +122,7 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
 
 
-def _refusal(request: Request, session: OpenSession | None, refused: Refused) -> Response:
+def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:
     title, hint = _words(refused.status, is_forbidden=refused.is_forbidden)
     return _error_page(
         request, session, (refused.status, refused.reason), (title, hint, refused.message)

@@ -11,7 +11,7 @@ MAX_WORDS = 4_000
 _WORD = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
 
 
-class Kind(StrEnum):
+class DiffKind(StrEnum):
     """What became of a part."""
 
     KEPT = "kept"
@@ -20,14 +20,14 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class DiffPart:
     """A part of a text."""
 
-    kind: Kind
+    kind: DiffKind
     text: str
 
 
-def compare(before: str, after: str) -> list[Part] | None:
+def compare(before: str, after: str) -> list[DiffPart] | None:
     """Return the parts of two texts in order; None: they are too long to be compared.
 
     The parts that are not added make the first text, those that are not removed the second.
@@ -35,23 +35,23 @@ def compare(before: str, after: str) -> list[Part] | None:
     old, new = _WORD.findall(before), _WORD.findall(after)
     if max(len(old), len(new)) > MAX_WORDS:
         return None
-    parts: list[Part] = []
+    parts: list[DiffPart] = []
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            parts.append(Part(Kind.KEPT, "".join(old[i:j])))
+            parts.append(DiffPart(DiffKind.KEPT, "".join(old[i:j])))
         else:
-            _add(parts, Kind.REMOVED, old[i:j])
-            _add(parts, Kind.ADDED, new[k:m])
+            _add(parts, DiffKind.REMOVED, old[i:j])
+            _add(parts, DiffKind.ADDED, new[k:m])
     return parts
 
 
-def _add(parts: list[Part], kind: Kind, words: Sequence[str]) -> None:
+def _add(parts: list[DiffPart], kind: DiffKind, words: Sequence[str]) -> None:
     if words:
-        parts.append(Part(kind, "".join(words)))
+        parts.append(DiffPart(kind, "".join(words)))
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldDifference:
     """A field of two versions.
 
     Attributes:
@@ -64,7 +64,7 @@ class Change:
     name: str
     before: str
     after: str
-    parts: list[Part] | None
+    parts: list[DiffPart] | None
 
     @property
     def is_change(self) -> bool:
@@ -72,7 +72,9 @@ class Change:
         return self.before != self.after
 
 
-def changes(before: dict[str, str], after: dict[str, str], fields: dict[str, str]) -> list[Change]:
+def changes(
+    before: dict[str, str], after: dict[str, str], fields: dict[str, str]
+) -> list[FieldDifference]:
     """Compare fields of two versions.
 
     Args:
@@ -81,7 +83,7 @@ def changes(before: dict[str, str], after: dict[str, str], fields: dict[str, str
         fields: the labels of the texts of both, by their keys.
     """
     return [
-        Change(
+        FieldDifference(
             label,
             old := before[key],
             new := after[key],

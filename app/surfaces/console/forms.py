@@ -22,25 +22,25 @@ _ID_BYTES = 16
 _KIND = "application/x-www-form-urlencoded"
 
 
-class Form(BaseModel):
+class ConsoleForm(BaseModel):
     """The fields of a form. Those that it does not name are ignored."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class SignInForm(Form):
+class SignInForm(ConsoleForm):
     """A key or token."""
 
     key: str = ""
 
 
-class SignOutForm(Form):
+class SignOutForm(ConsoleForm):
     """Whether all sessions of the key end."""
 
     everywhere: bool = False
 
 
-class _ChangeForm(Form):
+class _ChangeForm(ConsoleForm):
     """A change of a memory: the form's own id, and the version that it was made of."""
 
     request_id: str = Field(min_length=1)
@@ -92,7 +92,7 @@ class RollbackForm(_ChangeForm):
     revision: str = Field(min_length=1)
 
 
-_F = TypeVar("_F", bound=Form)
+_F = TypeVar("_F", bound=ConsoleForm)
 
 
 def new_request_id() -> str:

@@ -23,7 +23,7 @@ from app.kernel.errors import Unauthenticated
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 from app.surfaces.console.store import repository
-from app.surfaces.console.store.repository import Life
+from app.surfaces.console.store.repository import SessionLife
 from app.surfaces.console.store.tables import ConsoleSessionRow
 from app.web.address import address_of
 from app.web.auth import check_reserve, counted_failures
@@ -146,7 +146,7 @@ async def remove_ended(resources: Resources) -> int:
     return await in_batches(resources, partial(_remove_ended, _life(resources.settings)))
 
 
-async def _remove_ended(life: Life, session: Session, limit: int) -> int:
+async def _remove_ended(life: SessionLife, session: Session, limit: int) -> int:
     return await repository.remove_ended(session, life, limit)
 
 
@@ -212,8 +212,8 @@ def _hash_of(value: str) -> bytes:
     return hashlib.sha256(value.encode("utf-8", "surrogateescape")).digest()
 
 
-def _life(settings: Settings) -> Life:
-    return Life(
+def _life(settings: Settings) -> SessionLife:
+    return SessionLife(
         timedelta(seconds=settings.console_session_seconds),
         timedelta(seconds=settings.console_idle_seconds),
     )

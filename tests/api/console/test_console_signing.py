@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
 from sqlalchemy import select
 
+from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -20,6 +22,7 @@ from tests.support.bank import count, ok
 from tests.support.console import MEMORIES, Page, browser, page, sign_in, submit
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import create_memory
+from tests.support.tokens import claims, publish, sign, token_app
 
 SIGN_IN = "/console/sign-in"
 COOKIE = "memory-bank-console"
@@ -203,3 +206,40 @@ async def test_the_console_is_served_unless_a_setting_says_otherwise(
 
 def _with(resources: Resources, **settings: bool) -> Resources:
     return replace(resources, settings=resources.settings.model_copy(update=settings))
+
+
+async def test_a_token_opens_a_session_that_ends_with_it(
+    resources: Resources, tmp_path: Path, clock: FixedClock, client: httpx.AsyncClient
+) -> None:
+    await create_memory(client, "mine", {"user_id": "42"})
+    await create_memory(client, "of somebody else", {"user_id": "7"})
+    app = token_app(
+        resources, publish(tmp_path / "jwks.json"), jwt_condition_claims={"user_id": "uid"}
+    )
+    token = sign(claims(clock.now(), uid="42"), "rsa", "RS256")
+    async with browser(app) as client_of_token:
+        await sign_in(client_of_token, token)
+        shown = await page(client_of_token, MEMORIES)
+        assert "mine" in shown.text
+        assert "somebody else" not in shown.text
+        for minutes, status in ((4, 200), (4, 303)):
+            clock.advance(timedelta(minutes=minutes))
+            assert (await client_of_token.get(MEMORIES)).status_code == status
+    async with resources.db.snapshot() as session:
+        [row] = (await session.scalars(select(ConsoleSessionRow))).all()
+    assert token not in repr(vars(row))
+
+
+async def test_without_a_database_every_page_says_so_with_the_request_id(
+    resources: Resources,
+) -> None:
+    nowhere = Database(open_engine("postgresql://127.0.0.1:1/nowhere", resources.settings))
+    async with browser(create_app(replace(resources, db=nowhere))) as client:
+        client.cookies.set(COOKIE, "a-session")
+        for url in ("/console", MEMORIES, SIGN_IN):
+            answer = await client.get(url)
+            assert answer.status_code == 503
+            assert answer.headers["x-request-id"] in answer.text
+            assert "cannot answer now" in answer.text
+        assert (await client.get("/console", headers={"x-request-id": "mine"})).status_code == 503
+    await nowhere.close()

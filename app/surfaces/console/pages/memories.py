@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from app.kernel.auth import Conditions
-from app.surfaces.console.api import Json, Refused
+from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.visits import Visit, redirect
 
 TOPICS = (
@@ -137,7 +137,7 @@ async def show(visit: Visit) -> Response:
     fault, found = "", Json()
     try:
         found = await visit.api.get(f"{visit.engine_path}/memories", query)
-    except Refused as refused:
+    except ApiRefusal as refused:
         if refused.status != _BAD_REQUEST or filters.is_empty:
             raise
         fault = refused.fields.get("filter", refused.message)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import Json, Refused
+from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import EditForm, read_form
 from app.surfaces.console.templating import last_part, pretty
@@ -113,7 +113,7 @@ async def edit(visit: Visit) -> Response:
             etag=form.etag,
             mask=form.mask(),
         )
-    except Refused as refused:
+    except ApiRefusal as refused:
         if refused.is_stale:
             return await _conflict(visit, form)
         if refused.status == _BAD_REQUEST and refused.fields:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.surfaces.console.api import Refused
+from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import RollbackForm, read_form
 from app.surfaces.console.pages.memory import COMPARED, comparable, path_of, url_of
@@ -54,7 +54,7 @@ async def roll_back(visit: Visit) -> Response:
             request_id=form.request_id,
             etag=form.etag,
         )
-    except Refused as refused:
+    except ApiRefusal as refused:
         if refused.is_stale:
             return await _preview(visit, form.revision, _CONFLICT)
         raise

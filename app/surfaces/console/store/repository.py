@@ -18,7 +18,7 @@ _Row = ConsoleSessionRow
 
 
 @dataclass(frozen=True)
-class Life:
+class SessionLife:
     """How long sessions last.
 
     Attributes:
@@ -31,7 +31,7 @@ class Life:
 
 
 async def insert_session(
-    session: Session, values: Mapping[str, Any], life: Life, latest: datetime | None
+    session: Session, values: Mapping[str, Any], life: SessionLife, latest: datetime | None
 ) -> None:
     """Insert a session that ends after its life, or at the latest time if that is sooner."""
     now = database_time(session)
@@ -42,7 +42,7 @@ async def insert_session(
     await session.execute(insert(_Row).values({**values, **times}))
 
 
-async def find(session: Session, session_hash: bytes, life: Life) -> _Row | None:
+async def find(session: Session, session_hash: bytes, life: SessionLife) -> _Row | None:
     """Return a session that has not ended."""
     now = database_time(session)
     statement = select(_Row).where(
@@ -74,7 +74,7 @@ async def remove_of_key(session: Session, key_id: str) -> None:
     await session.execute(delete(_Row).where(_Row.key_id == key_id))
 
 
-async def remove_ended(session: Session, life: Life, limit: int) -> int:
+async def remove_ended(session: Session, life: SessionLife, limit: int) -> int:
     """Remove up to `limit` sessions that have ended; return the count; for a sweep."""
     now = database_time(session)
     ended = (
