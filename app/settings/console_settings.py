@@ -7,7 +7,7 @@ _DAY_SECONDS = 24 * _HOUR_SECONDS
 
 
 class ConsoleSettings(BaseModel):
-    """Whether the console is served, and how long its sessions last."""
+    """The settings of the console and of its sessions."""
 
     console: bool = Field(
         default=True,

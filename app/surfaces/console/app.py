@@ -14,7 +14,7 @@ from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.console import files
 from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages import engines, memories, memory, rollback, signing
-from app.surfaces.console.sessions import OpenSession, Sessions, drop_cookie
+from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect, rendered
@@ -104,9 +104,7 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
         request.scope["route"] = _SIGN_IN
         return await signing.answer(request, sessions, session)
     if session is None:
-        answer = redirect(_SIGN_IN.path)
-        drop_cookie(request, answer)
-        return answer
+        return _sent_to_sign_in(request)
     for route in _ROUTES:
         match = route.regex.fullmatch(path)
         if match is None:
@@ -120,6 +118,17 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
             raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
         return await page(Visit.of(request, session))
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
+
+
+def _sent_to_sign_in(request: Request) -> Response:
+    if "hx-request" in request.headers:
+        # A part of a page is asked for, in whose place the form must not stand.
+        return Response(headers={"HX-Redirect": _SIGN_IN.path})
+    answer = redirect(_SIGN_IN.path)
+    # A link on another site is followed without the cookie, which must stay.
+    if cookie_name(request) in request.cookies:
+        drop_cookie(request, answer)
+    return answer
 
 
 def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:

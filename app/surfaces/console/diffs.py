@@ -8,11 +8,12 @@ from enum import StrEnum
 
 MAX_WORDS = 4_000
 """Beyond this number of words in one text, the texts are not compared."""
-_WORD = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
+_WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
+"""A word with the white space before it: alone, this would be alike everywhere."""
 
 
 class DiffKind(StrEnum):
-    """What became of a part."""
+    """The fate of a part."""
 
     KEPT = "kept"
     REMOVED = "removed"

@@ -35,7 +35,7 @@ class SignInForm(ConsoleForm):
 
 
 class SignOutForm(ConsoleForm):
-    """Whether all sessions of the key end."""
+    """The extent of a sign-out: this session, or all of the key."""
 
     everywhere: bool = False
 
@@ -66,7 +66,7 @@ class EditForm(_ChangeForm):
         }
 
     def before(self) -> dict[str, str]:
-        """Return what the fields were."""
+        """Return the former values of the fields."""
         return {
             "fact": self.was_fact,
             "displayName": self.was_display_name,

@@ -56,7 +56,7 @@ class OpenSession:
 
     @property
     def form_token(self) -> str:
-        """What each form of this session carries."""
+        """The token that each form of this session carries."""
         return hmac.new(self.value.encode(), _FORM_LABEL, hashlib.sha256).hexdigest()
 
     def is_own_form(self, token: str) -> bool:

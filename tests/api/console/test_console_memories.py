@@ -7,6 +7,7 @@ import pytest
 
 from app.kernel.clock import FixedClock
 from tests.api.console.conftest import SignedIn
+from tests.support.bank import ok
 from tests.support.cases import in_one_test
 from tests.support.console import MEMORIES, Page, page
 from tests.support.operations import create_memories, create_memory
@@ -34,6 +35,22 @@ async def test_engines_are_shown_with_their_use_to_those_who_may_see_it(
     assert "10000000" not in bound.text
     none = await page(await signed_in("viewer", engines=["77"]), "/console")
     assert "reaches no engine" in none.text
+
+
+async def test_a_page_of_engines_takes_at_most_twelve_calls(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    for number in range(11):
+        engine = {"displayName": f"engine {number:02}"}
+        ok(await client.post("http://test/v1beta1/reasoningEngines", json=engine))
+    viewer, url, seen = await signed_in("viewer"), "/console", ""
+    for calls in (11, 3):
+        shown = await page(viewer, url)
+        assert shown.text.count("curl -H") == calls
+        seen += shown.text
+        url = next((link for link in shown.links if "page=" in link), "")
+    assert [number for number in range(11) if f"engine {number:02}" not in seen] == []
+    assert url == ""
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ async def test_any_two_revisions_are_compared_and_an_old_one_is_made_again(
     )
     assert (shown.forms[one]["from"], shown.forms[one]["to"]) == (second, third)
     answer = await visitor.get(one, params={"from": first, "to": second})
-    assert re.search(r"I like <del>.*?green</del><ins>.*?black</ins> tea", answer.text)
+    assert re.search(r"I like<del>.*? green</del><ins>.*? black</ins> tea", answer.text)
     assert f"{one}/rollback?revision={first}" in shown.links
     rollback = f"{one}/rollback"
     done = await submit(visitor, f"{rollback}?revision={first}", rollback)

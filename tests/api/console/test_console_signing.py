@@ -86,7 +86,9 @@ async def test_a_revoked_key_ends_its_session_at_the_next_request(
         ok(await admin.post(f"/v1/keys/{id_of(secret)}:revoke", json={}))
         clock.advance(timedelta(seconds=1))
         answer = await open_one.get(MEMORIES)
+        part = await open_one.get(MEMORIES, headers={"HX-Request": "true"})
     assert (answer.status_code, answer.headers["location"]) == (303, SIGN_IN)
+    assert (part.headers["hx-redirect"], part.text) == (SIGN_IN, "")
     assert await count(database, ConsoleSessionRow) == (0,)
 
 
@@ -140,6 +142,13 @@ async def test_only_the_cookie_that_the_request_may_bear_is_read(
         assert (await remote.get("/console")).status_code == 303
         remote.cookies.set("__Host-memory-bank", value)
         await page(remote, "/console")
+
+
+async def test_a_link_of_another_site_does_not_sign_out(visitor: httpx.AsyncClient) -> None:
+    """The browser follows it without the cookie, and keeps the cookie."""
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    answer = await visitor.get(MEMORIES, headers={**followed, "Sec-Fetch-Dest": "document"})
+    assert (answer.status_code, "set-cookie" in answer.headers) == (303, False)
 
 
 async def test_a_header_with_a_key_is_no_session(visitor: httpx.AsyncClient) -> None:

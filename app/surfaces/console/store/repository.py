@@ -19,7 +19,7 @@ _Row = ConsoleSessionRow
 
 @dataclass(frozen=True)
 class SessionLife:
-    """How long sessions last.
+    """The life of sessions.
 
     Attributes:
         longest: from the sign-in.
