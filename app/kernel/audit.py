@@ -22,6 +22,8 @@ class Audited:
     address: str | None = None
     """The client's IP address."""
     request_id: str | None = None
+    surface: str | None = None
+    """The interface through which the request came; None: the API itself."""
 
 
 class Auditor(Protocol):

@@ -100,6 +100,21 @@ class Caller:
         return sorted(filter(self.may, self.permissions))
 
 
+@dataclass(frozen=True)
+class Identity:
+    """The caller of a credential, and how the caller is found again without it.
+
+    Attributes:
+        caller: who it is.
+        secret_hash: the digest of the key's secret; None for a token.
+        end_time: the end of a token; None for a key, which is asked for each time.
+    """
+
+    caller: Caller
+    secret_hash: bytes | None = None
+    end_time: datetime | None = None
+
+
 class Authenticator(Protocol):
     """The port that turns a credential into a caller."""
 
@@ -117,6 +132,22 @@ class Authenticator(Protocol):
         While the database cannot be reached, recent readers stay authenticated.
         """
         return await self.authenticate(secret)
+
+    async def identify(self, secret: str) -> Identity:
+        """Return the caller of a key or token with what a session keeps of it.
+
+        Raises:
+            Unauthenticated: the credential is unknown or no longer valid.
+        """
+        ...
+
+    async def caller_of(self, key_id: str, secret_hash: bytes) -> Caller:
+        """Return the caller of a key by its id and the digest of one of its secrets.
+
+        Raises:
+            Unauthenticated: the key or the secret has ended.
+        """
+        ...
 
 
 class EngineDirectory(Protocol):

@@ -38,10 +38,12 @@ from app.platform.processes.feature import FEATURE as PROCESSES
 from app.platform.sessions.feature import FEATURE as SESSIONS
 from app.platform.upkeep.feature import FEATURE as UPKEEP
 from app.platform.usage.feature import FEATURE as USAGE
+from app.surfaces.console.feature import FEATURE as CONSOLE
 from app.web.demands import Demand
 from app.web.feature import Feature, JobFunction
 
 FEATURES = (
+    CONSOLE,
     TASKS,
     READERS,
     CONTEXTS,

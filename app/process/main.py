@@ -22,6 +22,7 @@ from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
+from app.surfaces.console.app import Console
 from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
 from app.web.auth import Authentication
@@ -33,6 +34,7 @@ from app.web.hosts import Hosts
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
 from app.web.middleware import Faults, RequestLog
+from app.web.mounts import Mount, nowhere
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.probes import create_probes
@@ -112,6 +114,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Hosts, settings.allowed_hosts),
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
+        Middleware(Mount, home.CONSOLE, Console() if settings.console else nowhere),
         Middleware(CanonicalPath),
         Middleware(QueryNames),
         Middleware(Authentication),

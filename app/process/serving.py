@@ -376,12 +376,16 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _announce(settings: Settings, port: int, resources: Resources, key: list[str]) -> None:
+    address = f"http://{settings.host}:{port}"
+    console = "console: /console, " if settings.console else ""
     lines = [
-        f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
+        f"Open Memory Bank serves {address} ({console}documentation: /docs)",
         f"Memories are written by: {resources.models.description}",
         f"Searches understand: {resources.embedder.languages}",
         *key,
     ]
+    if key and settings.console:
+        lines.append(f"The key opens the console: {address}/console")
     if not settings.admin_key:
         lines.append("If the key is lost: memory-bank keys create --name NAME --role admin")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -20,6 +20,7 @@ from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
+from app.settings.console_settings import ConsoleSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
 from app.settings.secret_files import SecretFiles
@@ -55,6 +56,7 @@ class Settings(
     EmbeddingSettings,
     TokenSettings,
     ConnectionSettings,
+    ConsoleSettings,
     BaseSettings,
 ):
     """The configuration of one process. Immutable."""

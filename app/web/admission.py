@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
+from app.adapters.inprocess import SURFACE
 from app.adapters.logs import request_id
 from app.kernel.audit import Audited, Auditor
 from app.kernel.auth import Caller, EngineDirectory
@@ -163,6 +164,7 @@ def _audited(request: Request, method: str, engine: EngineName | None) -> Audite
         engine_id=None if engine is None else engine.engine,
         address=address_of(request.scope),
         request_id=request_id(),
+        surface=request.scope.get(SURFACE),
     )
 
 

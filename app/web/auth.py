@@ -2,16 +2,20 @@
 
 A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
 `Authorization: Basic`, which lets a browser open the documentation. If both headers are sent,
-`x-goog-api-key` wins: Google's clients send a token of their own in the other.
+`x-goog-api-key` wins: Google's clients send a token of their own in the other. Calls within the
+process hand their caller over in the scope, before any header.
 """
 
 import base64
 import binascii
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
+from app.adapters.inprocess import CALLER
 from app.adapters.uvicorn.room import is_reserved, no_room
 from app.kernel.auth import Authenticator, Caller
 from app.kernel.errors import Reason, ServiceError, Unauthenticated
@@ -43,16 +47,9 @@ class Authentication:
         if scope["type"] != "http" or scope["path"] in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
-        authenticator: Authenticator = scope["app"].state.authenticator
-        asks_for_metrics = scope["path"] == METRICS_PATH
-        find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
         try:
-            caller = await find(_secret(scope))
-            if is_reserved(scope):
-                _check_reserve(scope, caller)
+            caller = scope.get(CALLER) or await _authenticated(scope)
         except ServiceError as error:
-            if isinstance(error, Unauthenticated):
-                _FAILURES.labels(error.reason).inc()
             await render(error)(scope, receive, send)
             return
         bind_contextvars(caller=caller.key_id)
@@ -60,13 +57,40 @@ class Authentication:
         await self._app(scope, receive, send)
 
 
-def _check_reserve(scope: Scope, caller: Caller) -> None:
+async def _authenticated(scope: Scope) -> Caller:
+    """Return the caller whom the headers name.
+
+    Raises:
+        Unauthenticated: they name none.
+        Unavailable: the caller has to wait for a connection.
+    """
+    authenticator: Authenticator = scope["app"].state.authenticator
+    asks_for_metrics = scope["path"] == METRICS_PATH
+    find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
+    with counted_failures():
+        caller = await find(_secret(scope))
+    if scope["path"] != METRICS_PATH:
+        check_reserve(scope, caller)
+    return caller
+
+
+@contextmanager
+def counted_failures() -> Iterator[None]:
+    """Count the refusal of a key or token in the block."""
+    try:
+        yield
+    except Unauthenticated as error:
+        _FAILURES.labels(error.reason).inc()
+        raise
+
+
+def check_reserve(scope: Scope, caller: Caller) -> None:
     """Keep the reserve of connections for operators of the service.
 
     Raises:
         Unavailable: the caller has to wait for a connection outside the reserve.
     """
-    if scope["path"] != METRICS_PATH and not caller.may(Permission.KEYS_MANAGE):
+    if is_reserved(scope) and not caller.may(Permission.KEYS_MANAGE):
         raise no_room()
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from io import BytesIO
 from math import ceil
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -65,7 +65,7 @@ class JsonBody:
 
     async def _pass_on(self, scope: Scope, incoming: Receive, receive: Receive, send: Send) -> None:
         try:
-            body = await self._read(scope, incoming)
+            body = await read_body(scope, incoming, self._max_bytes)
             if body:
                 # Parsed once: the route takes the result from here.
                 scope.setdefault("state", {})["json"] = await self._check(scope, body)
@@ -96,33 +96,41 @@ class JsonBody:
         async with self._checking:
             return await asyncio.to_thread(read_json, body, content_type)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        declared = header(scope, b"content-length") or b"0"
-        if declared.isdigit() and int(declared) > self._max_bytes:
-            self._refuse_length()
-        body = BytesIO()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                # The request is incomplete, and nobody is left to read the answer.
-                raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON)
-            body.write(message.get("body", b""))
-            if body.tell() > self._max_bytes:
-                self._refuse_length()
-            if not message.get("more_body"):
-                # Without a copy, which would block the loop and double the memory.
-                return body.getvalue()
-
-    def _refuse_length(self) -> NoReturn:
-        raise ResourceExhausted(
-            f"The body must be at most {self._max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
-        )
-
 
 def _has_none(scope: Scope) -> bool:
     """Return True if a request has no body."""
     return (header(scope, b"content-length") or b"0") == b"0" and (
         header(scope, b"transfer-encoding") is None
+    )
+
+
+async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
+    """Return the whole body of a request.
+
+    Raises:
+        InvalidArgument: the connection closed before its end.
+        ResourceExhausted: it is too long.
+    """
+    declared = header(scope, b"content-length") or b"0"
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise _too_long(max_bytes)
+    body = BytesIO()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            # The request is incomplete, and nobody is left to read the answer.
+            raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON)
+        body.write(message.get("body", b""))
+        if body.tell() > max_bytes:
+            raise _too_long(max_bytes)
+        if not message.get("more_body"):
+            # Without a copy, which would block the loop and double the memory.
+            return body.getvalue()
+
+
+def _too_long(max_bytes: int) -> ResourceExhausted:
+    return ResourceExhausted(
+        f"The body must be at most {max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
     )
 
 

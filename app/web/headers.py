@@ -6,7 +6,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Scope
 
 _DOCUMENTS = ("/openapi.json", "/docs")
-_ASSETS = "/docs/assets/"
+_ASSETS = ("/docs/assets/", "/console/static/")
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
@@ -39,7 +39,7 @@ def authority(written: bytes, default_port: int) -> tuple[bytes, int] | None:
 def protect(answer: MutableHeaders, path: str = "") -> None:
     """Set the headers of every answer: its declared type is final, and no cache stores it.
 
-    The documents are the same for everyone and may be cached.
+    Documents and their assets are the same for everyone and may be cached.
     """
     answer["x-content-type-options"] = "nosniff"
     if path not in _DOCUMENTS and not path.startswith(_ASSETS):

@@ -2,11 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from app.settings.settings import Settings
 
 router = APIRouter(include_in_schema=False)
 
+CONSOLE = "/console"
+"""The path of the console."""
 _HTML = "text/html"
 _LINKS = {
     "documentation": "/docs",
@@ -34,10 +38,14 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'
 
 @router.head("/")
 @router.get("/", operation_id="getHome")
-async def get_home(accept: Annotated[str, Header()] = "") -> Response:
-    """Return a page to browsers, and the same as JSON to other clients."""
+async def get_home(request: Request, accept: Annotated[str, Header()] = "") -> Response:
+    """Send browsers to the console, or show them a page; return the same as JSON to others."""
+    settings: Settings = request.app.state.resources.settings
     if _HTML in accept:
+        if settings.console:
+            return RedirectResponse(CONSOLE, status_code=303, headers={"Vary": "Accept"})
         headers = {"Content-Security-Policy": _POLICY, "Vary": "Accept"}
         return HTMLResponse(_PAGE, headers=headers)
-    content = {"name": "Open Memory Bank", **_LINKS}
+    console = {"console": CONSOLE} if settings.console else {}
+    content = {"name": "Open Memory Bank", **console, **_LINKS}
     return JSONResponse(content, headers={"Vary": "Accept"})

@@ -39,7 +39,8 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_left_in_a_file(fol
     assert not (folder / "elsewhere").exists()
     assert lines[3].startswith("API key, in a file") and lines[3].endswith(f": {path}")  # noqa: PT018
     assert "password of /docs" in lines[4]
-    assert lines[5] == LOST
+    assert lines[5] == f"The key opens the console: {server.url}/console"
+    assert lines[6] == LOST
     logged = (folder / "stderr").read_text()
     assert "admin_key.written" in logged
     assert key not in logged + "".join(lines)

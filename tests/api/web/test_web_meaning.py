@@ -197,10 +197,19 @@ async def test_a_context_that_is_the_same_is_told_so_with_the_same_headers(
 _BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
-async def test_a_browser_is_shown_what_this_is_and_where_the_documentation_is(
-    stranger: httpx.AsyncClient,
-) -> None:
+async def test_a_browser_is_sent_to_the_console(stranger: httpx.AsyncClient) -> None:
     answer = await stranger.get("http://test/", headers=_BROWSER)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console")
+    assert answer.headers["vary"] == "Accept"
+
+
+async def test_without_the_console_a_browser_is_shown_what_this_is_and_where_the_documentation_is(
+    resources: Resources,
+) -> None:
+    settings = resources.settings.model_copy(update={"console": False})
+    app = create_app(replace(resources, settings=settings))
+    async with client_with(app, None) as stranger:
+        answer = await stranger.get("http://test/", headers=_BROWSER)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["vary"] == "Accept"

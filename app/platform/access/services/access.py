@@ -12,7 +12,7 @@ from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, Session, caller_of, note
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited
-from app.kernel.auth import Authenticator, Caller
+from app.kernel.auth import Authenticator, Caller, Identity
 from app.kernel.clock import Clock
 from app.kernel.errors import (
     FailedPrecondition,
@@ -70,6 +70,21 @@ class AccessService(Authenticator):
         return (await self._find_key(secret)).caller
 
     @override
+    async def identify(self, secret: str) -> Identity:
+        if self.tokens is not None and self.tokens.is_token(secret):
+            caller = await self.tokens.authenticate(secret)
+            return Identity(caller, end_time=caller.expire_time)
+        caller = (await self._find_key(secret)).caller
+        return Identity(caller, secret_hash=hash_of(secret))
+
+    @override
+    async def caller_of(self, key_id: str, secret_hash: bytes) -> Caller:
+        caller = self._used(await self.lookups.find_hash(secret_hash)).caller
+        if caller.key_id != key_id:
+            raise _not_valid()
+        return caller
+
+    @override
     async def authenticate_reader(self, secret: str) -> Caller:
         if self.tokens is not None and self.tokens.is_token(secret):
             return await self.tokens.authenticate(secret)
@@ -94,11 +109,17 @@ class AccessService(Authenticator):
         Raises:
             Unauthenticated: no such key, or it no longer works.
         """
-        key = await self.lookups.find(secret)
+        return self._used(await self.lookups.find(secret))
+
+    def _used(self, key: KnownKey | None) -> KnownKey:
+        """Note the use of a key that was looked up.
+
+        Raises:
+            Unauthenticated: no such key, or it no longer works.
+        """
         now = self.clock.now()
         if key is None or not key.works(now):
-            # The same answer for an unknown, a revoked and an expired key.
-            raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
+            raise _not_valid()
         self.uses.note(key.caller.key_id, now, key.last_use_time)
         return key
 
@@ -128,6 +149,11 @@ class AccessService(Authenticator):
                 await _insert_admin(session, _FIRST, made, now)
         self.lookups.forget()
         return made
+
+
+def _not_valid() -> Unauthenticated:
+    """Return the same error for an unknown, a revoked and an expired key."""
+    return Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
 
 
 def _is_database_failure(error: Exception) -> bool:

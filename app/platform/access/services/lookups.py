@@ -117,6 +117,13 @@ class KeyLookups:
             return None
         return await self._look_up(secret_hash, now)
 
+    async def find_hash(self, secret_hash: bytes) -> KnownKey | None:
+        """Return the key of a secret that was known before, by its SHA-256, as `find` does."""
+        now = self._now()
+        await self._ensure_confirmed(now)
+        known = self._good.get(secret_hash)
+        return known if known is not None else await self._look_up(secret_hash, now)
+
     @property
     def version(self) -> int | None:
         """The last seen version of the keys; None before the first lookup."""

@@ -18,9 +18,8 @@ from typing import Any
 import jwt
 import structlog
 from jwt import PyJWK, PyJWTError
-from typing_extensions import override
 
-from app.kernel.auth import Authenticator, Caller
+from app.kernel.auth import Caller
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unauthenticated
 from app.platform.access.services.grants import ClaimRefused, Claims, Grants
@@ -56,7 +55,7 @@ class _Verified:
     caller: Caller
 
 
-class TokenService(Authenticator):
+class TokenService:
     """Verification of tokens.
 
     A valid signature is cached as long as the keys are the same; the times of a token are checked
@@ -85,7 +84,6 @@ class TokenService(Authenticator):
         # A token beyond the length limit is not parsed.
         return self._is_too_long(secret) or _read_header(shape[1]) is not None
 
-    @override
     async def authenticate(self, secret: str) -> Caller:
         """Return the caller that a token stands for.
 

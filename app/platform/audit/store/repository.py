@@ -26,7 +26,8 @@ OK = "OK"
 EVENT = Insertion(
     "event",
     AuditEventRow,
-    "engine_id create_time event_id caller method resource operation address request_id result",
+    "engine_id create_time event_id caller method resource operation address request_id result"
+    " surface",
 )
 """Insertion of a success event, with the columns of `NewEvent.columns`."""
 _RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
@@ -83,6 +84,7 @@ class NewEvent:
             "result": OK if error is None else error.status,
             "reason": None if error is None else error.reason.value,
             "replayed": self.replayed,
+            "surface": audited.surface,
         }
 
 

@@ -1,0 +1,83 @@
+"""Calls of the API's routes in this process, with the caller handed over.
+
+Whoever stands on the API calls it as a client does: permission, reach, rates, quotas, audit and
+idempotency stand around the routes. The caller is in the ASGI scope, which no client can write.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from app.kernel.auth import Caller
+
+CALLER = "memory_bank.caller"
+"""The key of a request's caller in its ASGI scope."""
+SURFACE = "memory_bank.surface"
+"""The key of the interface through which a request came; absent: the API itself."""
+
+_Scope = MutableMapping[str, Any]
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+Application = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
+"""An ASGI application."""
+
+
+@dataclass(frozen=True)
+class InProcessAnswer:
+    """An answer of the API."""
+
+    status: int
+    body: bytes
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """Calls in the name of one caller, within one request.
+
+    Attributes:
+        application: the API's.
+        caller: in whose name.
+        surface: the interface, as the audit log names it.
+        host: the `Host` of the request that is served.
+        address: the IP address of its sender.
+        request_id: its id, which the calls share.
+    """
+
+    application: Application
+    caller: Caller
+    surface: str
+    host: str
+    address: str | None
+    request_id: str
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Sequence[tuple[str, str]] = (),
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> InProcessAnswer:
+        """Send a request and return its answer, whatever its status."""
+        transport = httpx2.ASGITransport(self._handed_over, client=(self.address or "", 0))
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://in-process", trust_env=False
+        ) as client:
+            answer = await client.request(
+                method,
+                path,
+                params=list(query),
+                json=body,
+                headers={"host": self.host, "x-request-id": self.request_id, **(headers or {})},
+                timeout=None,
+            )
+        return InProcessAnswer(answer.status_code, answer.content)
+
+    async def _handed_over(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        scope[CALLER] = self.caller
+        scope[SURFACE] = self.surface
+        await self.application(scope, receive, send)

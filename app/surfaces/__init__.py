@@ -1,0 +1,1 @@
+"""Interfaces that stand on the routes of the API: the console."""

@@ -1,0 +1,171 @@
+"""The console's ASGI application: routes, sessions, headers and error pages."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import compile_path
+from starlette.types import Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars
+
+from app.adapters.logs import request_id
+from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.surfaces.console import files
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.console.pages import engines, memories, memory, rollback, signing
+from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
+from app.surfaces.console.templating import environment
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import Visit, redirect, rendered
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_Page = Callable[[Visit], Awaitable[Response]]
+
+
+class _Route:
+    """A path of the console; the access log has it in place of the ids."""
+
+    def __init__(self, path: str, get: _Page | None = None, post: _Page | None = None) -> None:
+        self.path = path
+        self.regex = compile_path(path)[0]
+        self.pages = {
+            method: page
+            for method, page in (("GET", get), ("HEAD", get), ("POST", post))
+            if page is not None
+        }
+
+
+_MEMORY = "/console/e/{engine}/memories/{memory}"
+_ROUTES = (
+    _Route("/console", get=engines.show),
+    _Route("/console/sign-out", post=signing.sign_out),
+    _Route("/console/e/{engine}", get=memories.show_first),
+    _Route("/console/e/{engine}/memories", get=memories.show),
+    _Route(_MEMORY, get=memory.show),
+    _Route(f"{_MEMORY}/edit", get=memory.show_form, post=memory.edit),
+    _Route(f"{_MEMORY}/rollback", get=rollback.preview, post=rollback.roll_back),
+)
+_SIGN_IN = _Route("/console/sign-in")
+
+
+class Console:
+    """The console. `scope["app"]` is the application of the API, whose routes it calls."""
+
+    def __init__(self) -> None:
+        # All templates are compiled before the first request.
+        environment()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request with a page."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        request = Request(scope, receive)
+        answer = await _answer(request)
+        await answer(scope, receive, send_guarded)
+
+
+async def _answer(request: Request) -> Response:
+    file = files.answer(request.url.path)
+    if file is not None:
+        return file
+    session: OpenSession | None = None
+    try:
+        sessions = Sessions.of(request)
+        session = await sessions.find(request)
+        if session is not None:
+            bind_contextvars(caller=session.caller.key_id)
+            request.scope.setdefault("state", {})["caller"] = session.caller
+        return await _page(request, sessions, session)
+    except ApiRefusal as refused:
+        return _refusal(request, session, refused)
+    except ServiceError as error:
+        return _failure(request, session, error)
+
+
+async def _page(request: Request, sessions: Sessions, session: OpenSession | None) -> Response:
+    path = request.url.path.rstrip("/")
+    if path == _SIGN_IN.path:
+        request.scope["route"] = _SIGN_IN
+        return await signing.answer(request, sessions, session)
+    if session is None:
+        return _sent_to_sign_in(request)
+    for route in _ROUTES:
+        match = route.regex.fullmatch(path)
+        if match is None:
+            continue
+        request.scope["route"] = route
+        request.scope["path_params"] = match.groupdict()
+        page = route.pages.get(request.method)
+        if page is None:
+            allowed = ", ".join(sorted(route.pages))
+            message = f"{request.method} is not served on this path; use {allowed}."
+            raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
+        return await page(Visit.of(request, session))
+    raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
+
+
+def _sent_to_sign_in(request: Request) -> Response:
+    if "hx-request" in request.headers:
+        # A part of a page is asked for, in whose place the form must not stand.
+        return Response(headers={"HX-Redirect": _SIGN_IN.path})
+    answer = redirect(_SIGN_IN.path)
+    # A link on another site is followed without the cookie, which must stay.
+    if cookie_name(request) in request.cookies:
+        drop_cookie(request, answer)
+    return answer
+
+
+def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:
+    title, hint = _words(refused.status, is_forbidden=refused.is_forbidden)
+    return _error_page(
+        request, session, (refused.status, refused.reason), (title, hint, refused.message)
+    )
+
+
+def _failure(request: Request, session: OpenSession | None, error: ServiceError) -> Response:
+    title, hint = _words(error.http_status, is_forbidden=False)
+    what = (error.http_status, error.reason.value)
+    return _error_page(request, session, what, (title, hint, error.message))
+
+
+def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
+    if is_forbidden:
+        return TEXTS.no_permission, TEXTS.no_permission_hint
+    if status == 404:
+        return TEXTS.not_found, TEXTS.not_found_hint
+    return (TEXTS.unavailable if status >= 500 else TEXTS.failed), ""
+
+
+def _error_page(
+    request: Request,
+    session: OpenSession | None,
+    what: tuple[int, str],
+    words: tuple[str, str, str],
+) -> Response:
+    status, reason = what
+    title, hint, message = words
+    values = {
+        "session": session,
+        "title": title,
+        "hint": hint,
+        "message": message,
+        "reason": reason,
+        "failed_request": request_id(),
+    }
+    return rendered(request, "error.html", status, values)

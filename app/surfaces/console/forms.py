@@ -1,0 +1,147 @@
+"""Forms: what the browser sends, read into small models, and these into requests of the API."""
+
+import asyncio
+import secrets
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.settings.settings import Settings
+from app.surfaces.console.sessions import OpenSession
+from app.web.body import LONG_BYTES, media_type, read_body
+from app.web.incoming import BodyPace, Incoming
+
+TOKEN = "token"  # noqa: S105 - the name of a field
+"""The field with which each form shows that this session made it."""
+_MAX_FIELDS = 100
+_ID_BYTES = 16
+_KIND = "application/x-www-form-urlencoded"
+
+
+class ConsoleForm(BaseModel):
+    """The fields of a form. Those that it does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class SignInForm(ConsoleForm):
+    """A key or token."""
+
+    key: str = ""
+
+
+class SignOutForm(ConsoleForm):
+    """The extent of a sign-out: this session, or all of the key."""
+
+    everywhere: bool = False
+
+
+class _ChangeForm(ConsoleForm):
+    """A change of a memory: the form's own id, and the version that it was made of."""
+
+    request_id: str = Field(min_length=1)
+    etag: str = Field(min_length=1)
+
+
+class EditForm(_ChangeForm):
+    """The editable fields of a memory, and what they were when the form was made."""
+
+    fact: str = ""
+    display_name: str = ""
+    description: str = ""
+    was_fact: str = ""
+    was_display_name: str = ""
+    was_description: str = ""
+
+    def values(self) -> dict[str, str]:
+        """Return the fields by their names in the API."""
+        return {
+            "fact": self.fact,
+            "displayName": self.display_name,
+            "description": self.description,
+        }
+
+    def before(self) -> dict[str, str]:
+        """Return the former values of the fields."""
+        return {
+            "fact": self.was_fact,
+            "displayName": self.was_display_name,
+            "description": self.was_description,
+        }
+
+    def body(self) -> dict[str, Any]:
+        """Return the changed fields as a request; an empty one is left out, which clears it."""
+        return {name: self.values()[name] for name in self._changed() if self.values()[name]}
+
+    def mask(self) -> str:
+        """Return the mask of the changed fields."""
+        return ",".join(self._changed())
+
+    def _changed(self) -> list[str]:
+        before = self.before()
+        return [name for name, value in self.values().items() if value != before[name]]
+
+
+class RollbackForm(_ChangeForm):
+    """The revision to restore."""
+
+    revision: str = Field(min_length=1)
+
+
+_F = TypeVar("_F", bound=ConsoleForm)
+
+
+def new_request_id() -> str:
+    """Return the id of a fresh form, which makes its change happen once."""
+    return secrets.token_hex(_ID_BYTES)
+
+
+async def read_form(request: Request, form: type[_F], session: OpenSession | None) -> _F:
+    """Read the form of a request; one of a session must bear the session's token.
+
+    Raises:
+        InvalidArgument: it is not a form, or lacks a field.
+        PermissionDenied: this session did not make it.
+        ResourceExhausted: it is too long.
+    """
+    fields = await _fields(request)
+    if session is not None and not session.is_own_form(fields.get(TOKEN, "")):
+        raise PermissionDenied(
+            "The form is not of this session; go back, reload the page and send it again.",
+            Reason.PERMISSION_MISSING,
+        )
+    try:
+        return form.model_validate(fields)
+    except ValidationError as error:
+        names = ", ".join(str(fault["loc"][0]) for fault in error.errors())
+        raise InvalidArgument.of_field(
+            names, "is missing from the form; reload the page."
+        ) from None
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    if media_type(request.headers.get("content-type")) != _KIND:
+        raise InvalidArgument(f"Content-Type: must be {_KIND}.", Reason.BODY_NOT_JSON, http=415)
+    settings: Settings = request.app.state.resources.settings
+    pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
+    with Incoming(request.scope, request.receive, pace, is_streamed=False) as incoming:
+        body = await read_body(request.scope, incoming.receive, settings.max_body_bytes)
+    if len(body) > LONG_BYTES:
+        # In a thread, so that it does not block the event loop.
+        return await asyncio.to_thread(_parse, body)
+    return _parse(body)
+
+
+def _parse(body: bytes) -> dict[str, str]:
+    """Return the fields of a body, with line ends as the API has them."""
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
+        )
+    except ValueError:
+        raise InvalidArgument("The form cannot be read.", Reason.BODY_NOT_JSON) from None
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}

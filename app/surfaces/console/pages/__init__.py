@@ -1,0 +1,1 @@
+"""The screens of the console, one module each: gather from the API, render."""

@@ -1,0 +1,37 @@
+"""Screen 2: the engines within reach."""
+
+import asyncio
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import Json
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.visits import Visit
+
+_ROWS = 10
+"""Each engine's use takes a call, and a page may take twelve."""
+
+
+async def show(visit: Visit) -> Response:
+    """Show the engines with what they hold."""
+    found = await visit.api.get("/v1beta1/reasoningEngines", visit.page_query(_ROWS))
+    engines: list[Json] = found["reasoningEngines"] or []
+    uses: list[Json | None] = [None] * len(engines)
+    if visit.may(Permission.USAGE_GET):
+        paths = [f"/v1beta1/reasoningEngines/{last_part(one['name'])}:usage" for one in engines]
+        uses = list(await asyncio.gather(*(visit.api.get(path) for path in paths)))
+    rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
+    return visit.render("engines.html", rows=rows, next_page=found["nextPageToken"])
+
+
+def _row(engine: Json, use: Json | None) -> Json:
+    spec = engine["contextSpec"] or Json()
+    config = spec["memoryBankConfig"] or Json()
+    return Json(
+        id=last_part(engine["name"]),
+        title=engine["displayName"],
+        model=(config["generationConfig"] or Json())["model"],
+        ranking=(config["similaritySearchConfig"] or Json())["ranking"],
+        quotas=None if use is None else use["quotas"],
+    )

@@ -1,0 +1,163 @@
+"""Screen 6: one memory: its fields, its history, differences, and edits."""
+
+import asyncio
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.diffs import changes
+from app.surfaces.console.forms import EditForm, read_form
+from app.surfaces.console.templating import last_part, pretty
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import Visit, redirect
+
+COMPARED = {
+    "fact": TEXTS.fact,
+    "displayName": TEXTS.display_name,
+    "description": TEXTS.description,
+    "topics": TEXTS.topics,
+    "metadata": TEXTS.metadata,
+    "structuredContent": TEXTS.structured_content,
+    "expireTime": TEXTS.expires,
+}
+"""The fields that are compared, with their labels."""
+EDITED = {key: COMPARED[key] for key in ("fact", "displayName", "description")}
+_BAD_REQUEST = 400
+_CONFLICT = 409
+
+
+def path_of(visit: Visit) -> str:
+    """Return the path of the memory in the API."""
+    return f"{visit.engine_path}/memories/{_memory(visit)}"
+
+
+def url_of(visit: Visit) -> str:
+    """Return the path of the memory in the console."""
+    return f"{visit.engine_url}/memories/{_memory(visit)}"
+
+
+def _memory(visit: Visit) -> str:
+    return quote(str(visit.request.path_params["memory"]), safe="")
+
+
+def comparable(version: Json) -> dict[str, str]:
+    """Return the compared fields of a memory or a revision as texts."""
+    # What a memory calls its expiry, a revision calls the memory's.
+    is_revision = "action" in version
+    expiry = version.get("memoryExpireTime" if is_revision else "expireTime")
+    values = Json({**version, "expireTime": expiry})
+    return {
+        key: value if isinstance(value := values[key] or "", str) else pretty(value)
+        for key in COMPARED
+    }
+
+
+async def show(visit: Visit) -> Response:
+    """Show a memory with its timeline; two chosen revisions are compared."""
+    path = path_of(visit)
+    query = visit.request.query_params
+    if visit.may(Permission.REVISIONS_LIST):
+        memory, listed = await asyncio.gather(
+            visit.api.get(path), visit.api.get(f"{path}/revisions", visit.page_query())
+        )
+    else:
+        memory, listed = await visit.api.get(path), Json()
+    chosen = [query.get("from", ""), query.get("to", "")]
+    return visit.render(
+        "memory.html",
+        memory=memory,
+        memory_id=last_part(memory["name"]),
+        revisions=listed["memoryRevisions"] or [],
+        older=listed["nextPageToken"],
+        chosen=chosen,
+        compared=await _compared(visit, chosen) if all(chosen) else None,
+        may_edit=visit.may(Permission.MEMORIES_UPDATE),
+        may_roll_back=visit.may(Permission.MEMORIES_ROLLBACK),
+        may_see_revisions=visit.may(Permission.REVISIONS_LIST),
+        here=url_of(visit),
+        is_whole=query.get("all") == "1",
+    )
+
+
+async def _compared(visit: Visit, chosen: list[str]) -> Json:
+    """Return two revisions and their differences."""
+    paths = [f"{path_of(visit)}/revisions/{quote(one, safe='')}" for one in chosen]
+    before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
+    found = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
+    return Json(
+        before=before, after=after, changes=[change for change in found if change.is_change]
+    )
+
+
+async def show_form(visit: Visit) -> Response:
+    """Show the form that edits a memory."""
+    memory = await visit.api.get(path_of(visit))
+    values = {key: memory.get(key) or "" for key in EDITED}
+    return _form(visit, memory["etag"], values, values)
+
+
+async def edit(visit: Visit) -> Response:
+    """Change a memory; if somebody else did meanwhile, show all three versions."""
+    form = await read_form(visit.request, EditForm, visit.session)
+    if not form.mask():
+        fault = {"fact": TEXTS.must_change}
+        return _form(visit, form.etag, form.values(), form.before(), fault, _BAD_REQUEST)
+    try:
+        await visit.api.change(
+            "PATCH",
+            path_of(visit),
+            form.body(),
+            request_id=form.request_id,
+            etag=form.etag,
+            mask=form.mask(),
+        )
+    except ApiRefusal as refused:
+        if refused.is_stale:
+            return await _conflict(visit, form)
+        if refused.status == _BAD_REQUEST and refused.fields:
+            return _form(
+                visit, form.etag, form.values(), form.before(), refused.fields, _BAD_REQUEST
+            )
+        raise
+    return redirect(url_of(visit))
+
+
+async def _conflict(visit: Visit, form: EditForm) -> Response:
+    theirs = await visit.api.get(path_of(visit))
+    now = {key: theirs.get(key) or "" for key in EDITED}
+    return visit.render(
+        "edit.html",
+        _CONFLICT,
+        labels=EDITED,
+        etag=theirs["etag"],
+        values=form.values(),
+        before=now,
+        faults={},
+        was=form.before(),
+        theirs=now,
+        here=url_of(visit),
+    )
+
+
+def _form(
+    visit: Visit,
+    etag: str,
+    values: dict[str, str],
+    before: dict[str, str],
+    faults: dict[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    return visit.render(
+        "edit.html",
+        status,
+        labels=EDITED,
+        etag=etag,
+        values=values,
+        before=before,
+        faults=faults or {},
+        was=None,
+        theirs=None,
+        here=url_of(visit),
+    )

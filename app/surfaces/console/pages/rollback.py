@@ -1,0 +1,61 @@
+"""Roll one memory back: what changes, then the change."""
+
+import asyncio
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.errors import InvalidArgument
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.console.diffs import changes
+from app.surfaces.console.forms import RollbackForm, read_form
+from app.surfaces.console.pages.memory import COMPARED, comparable, path_of, url_of
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.visits import Visit, redirect
+
+_CONFLICT = 409
+
+
+async def preview(visit: Visit) -> Response:
+    """Show what a rollback to a revision would change."""
+    revision = visit.request.query_params.get("revision", "")
+    if not revision:
+        raise InvalidArgument.of_field("revision", "must be the id of a revision of the memory.")
+    return await _preview(visit, revision, 200)
+
+
+async def _preview(visit: Visit, revision: str, status: int) -> Response:
+    path = path_of(visit)
+    memory, target = await asyncio.gather(
+        visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
+    )
+    fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
+    found = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
+    return visit.render(
+        "rollback.html",
+        status,
+        changes=[change for change in found if change.is_change],
+        etag=memory["etag"],
+        revision=last_part(target["name"]),
+        target=target,
+        is_stale=status == _CONFLICT,
+        here=url_of(visit),
+    )
+
+
+async def roll_back(visit: Visit) -> Response:
+    """Make a memory what it was; if somebody changed it meanwhile, show the change anew."""
+    form = await read_form(visit.request, RollbackForm, visit.session)
+    try:
+        await visit.api.change(
+            "POST",
+            f"{path_of(visit)}:rollback",
+            {"targetRevisionId": form.revision},
+            request_id=form.request_id,
+            etag=form.etag,
+        )
+    except ApiRefusal as refused:
+        if refused.is_stale:
+            return await _preview(visit, form.revision, _CONFLICT)
+        raise
+    return redirect(url_of(visit))

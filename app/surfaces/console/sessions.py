@@ -1,0 +1,267 @@
+"""Sessions of the console: sign in, read, renew, end; the one place that knows the cookie."""
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.adapters.batches import in_batches
+from app.adapters.db.session import Session
+from app.adapters.logs import request_id
+from app.adapters.resources import Resources
+from app.kernel.audit import Audited, Auditor
+from app.kernel.auth import Authenticator, Caller, Identity, Reach
+from app.kernel.errors import Unauthenticated
+from app.kernel.permissions import Permission
+from app.settings.settings import Settings
+from app.surfaces.console.store import repository
+from app.surfaces.console.store.repository import SessionLife
+from app.surfaces.console.store.tables import ConsoleSessionRow
+from app.web.address import address_of
+from app.web.auth import check_reserve, counted_failures
+from app.web.headers import authority, header
+
+SURFACE = "console"
+"""The console's name in the audit log."""
+SIGN_IN = "signIn"
+"""The audited method of a sign-in."""
+_SECURE_COOKIE = "__Host-memory-bank"
+_PLAIN_COOKIE = "memory-bank-console"
+_VALUE_BYTES = 32
+_USE_PRECISION = timedelta(minutes=1)
+_FORM_LABEL = b"memory-bank console form"
+_PORT = 80
+_PERMISSIONS = frozenset(Permission)
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """A session of a request.
+
+    Attributes:
+        value: the value of its cookie.
+        caller: in whose name pages call the API.
+    """
+
+    value: str
+    caller: Caller
+
+    @property
+    def form_token(self) -> str:
+        """The token that each form of this session carries."""
+        return hmac.new(self.value.encode(), _FORM_LABEL, hashlib.sha256).hexdigest()
+
+    def is_own_form(self, token: str) -> bool:
+        """Return True if a form was made for this session."""
+        return hmac.compare_digest(token.encode(), self.form_token.encode())
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The sessions of one process."""
+
+    resources: Resources
+    authenticator: Authenticator
+    auditor: Auditor
+
+    @classmethod
+    def of(cls, request: Request) -> "Sessions":
+        """Return the sessions of the process that serves a request."""
+        state = request.app.state
+        return cls(state.resources, state.authenticator, state.gate.auditor)
+
+    async def sign_in(self, request: Request, secret: str) -> str:
+        """Open a session for a key or token; return its value.
+
+        Raises:
+            Unauthenticated: the credential is not valid.
+        """
+        with counted_failures():
+            identity = await self.authenticator.identify(secret)
+        check_reserve(request.scope, identity.caller)
+        value = secrets.token_urlsafe(_VALUE_BYTES)
+        address = address_of(request.scope)
+        async with self.resources.db.transaction() as session:
+            row = {"session_hash": _hash_of(value), "address": address, **_columns(identity)}
+            life = _life(self.resources.settings)
+            await repository.insert_session(session, row, life, identity.end_time)
+            await self.auditor.record(session, _signed_in(identity, address))
+        return value
+
+    async def find(self, request: Request) -> OpenSession | None:
+        """Return the session of a request; None: it has none, or its session has ended."""
+        value = request.cookies.get(cookie_name(request))
+        if not value:
+            return None
+        life = _life(self.resources.settings)
+        async with self.resources.db.snapshot() as session:
+            row = await repository.find(session, _hash_of(value), life)
+        if row is None:
+            return None
+        try:
+            caller = await self._caller(row)
+        except Unauthenticated:
+            await self.end(value)
+            return None
+        check_reserve(request.scope, caller)
+        await self._note_use(row)
+        return OpenSession(value, caller)
+
+    async def _caller(self, row: ConsoleSessionRow) -> Caller:
+        if row.secret_hash is not None:
+            return await self.authenticator.caller_of(row.key_id, row.secret_hash)
+        assert row.grants is not None
+        return _granted(row.key_id, row.grants)
+
+    async def _note_use(self, row: ConsoleSessionRow) -> None:
+        # By the clock of the process, which follows the database's: this spares a statement.
+        if self.resources.clock.now() - row.last_use_time < _USE_PRECISION:
+            return
+        async with self.resources.db.transaction() as session:
+            await repository.note_use(session, row.session_hash, _USE_PRECISION)
+
+    async def end(self, value: str) -> None:
+        """End a session."""
+        async with self.resources.db.transaction() as session:
+            await repository.remove(session, _hash_of(value))
+
+    async def end_all(self, key_id: str) -> None:
+        """End every session of a key."""
+        async with self.resources.db.transaction() as session:
+            await repository.remove_of_key(session, key_id)
+
+
+async def remove_ended(resources: Resources) -> int:
+    """Remove sessions that have ended; return the count; for a sweep."""
+    if not resources.settings.console:
+        return 0
+    return await in_batches(resources, partial(_remove_ended, _life(resources.settings)))
+
+
+async def _remove_ended(life: SessionLife, session: Session, limit: int) -> int:
+    return await repository.remove_ended(session, life, limit)
+
+
+def cookie_name(request: Request) -> str:
+    """Return the name of the cookie for a request: another is not read, whoever has set it."""
+    return _SECURE_COOKIE if _is_secure(request) else _PLAIN_COOKIE
+
+
+def set_cookie(request: Request, answer: Response, value: str) -> None:
+    """Have the browser keep a session until it is closed."""
+    answer.set_cookie(
+        cookie_name(request),
+        value,
+        path="/",
+        secure=_is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop_cookie(request: Request, answer: Response) -> None:
+    """Have the browser forget its session."""
+    answer.delete_cookie(
+        cookie_name(request),
+        path="/",
+        secure=_is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def needs_tls(request: Request) -> bool:
+    """Return True if the browser will drop the cookie, unless a proxy in front ends TLS."""
+    return _is_secure(request) and request.url.scheme != "https"
+
+
+def is_exposed(request: Request) -> bool:
+    """Return True if the cookie goes over a network without TLS."""
+    return not _is_secure(request) and not _is_loopback(request)
+
+
+def _is_secure(request: Request) -> bool:
+    settings: Settings = request.app.state.resources.settings
+    if request.url.scheme == "https":
+        return True
+    return not (_is_loopback(request) or settings.console_plain_http)
+
+
+def _is_loopback(request: Request) -> bool:
+    found = authority(header(request.scope, b"host") or b"", _PORT)
+    if found is None:
+        return False
+    host = found[0].decode("latin-1").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _hash_of(value: str) -> bytes:
+    return hashlib.sha256(value.encode("utf-8", "surrogateescape")).digest()
+
+
+def _life(settings: Settings) -> SessionLife:
+    return SessionLife(
+        timedelta(seconds=settings.console_session_seconds),
+        timedelta(seconds=settings.console_idle_seconds),
+    )
+
+
+def _signed_in(identity: Identity, address: str | None) -> Audited:
+    key_id = identity.caller.key_id
+    return Audited(
+        caller=key_id,
+        method=SIGN_IN,
+        resource="" if identity.secret_hash is None else f"keys/{key_id}",
+        engine_id=None,
+        address=address,
+        request_id=request_id(),
+        surface=SURFACE,
+    )
+
+
+def _columns(identity: Identity) -> dict[str, Any]:
+    caller = identity.caller
+    is_token = identity.secret_hash is None
+    return {
+        "key_id": caller.key_id,
+        "secret_hash": identity.secret_hash,
+        "grants": _grants(caller) if is_token else None,
+    }
+
+
+def _grants(caller: Caller) -> dict[str, Any]:
+    reach = caller.reach
+    return {
+        "permissions": sorted(caller.permissions),
+        "projects": None if reach.projects is None else sorted(reach.projects),
+        "engines": None if reach.engines is None else sorted(map(str, reach.engines)),
+        "conditions": {key: sorted(values) for key, values in reach.conditions.items()},
+    }
+
+
+def _granted(key_id: str, grants: Mapping[str, Any]) -> Caller:
+    projects, engines = grants["projects"], grants["engines"]
+    # Names from another release that this one does not know grant nothing.
+    permissions = (Permission(name) for name in grants["permissions"] if name in _PERMISSIONS)
+    return Caller(
+        key_id,
+        frozenset(permissions),
+        Reach(
+            None if projects is None else frozenset(projects),
+            None if engines is None else frozenset(map(int, engines)),
+            {key: frozenset(values) for key, values in grants["conditions"].items()},
+        ),
+    )

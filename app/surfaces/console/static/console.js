@@ -1,0 +1,62 @@
+"use strict";
+/* Keys, copying and focus. Every page works without this file. */
+(() => {
+  const SWITCH = "memory-bank-keys";
+  const find = (query) => document.querySelector(query);
+  const isOn = () => localStorage.getItem(SWITCH) !== "off";
+
+  const keys = find("#keys");
+  const toggle = find("#keys-on");
+  toggle.checked = isOn();
+  toggle.addEventListener("change", () => {
+    localStorage.setItem(SWITCH, toggle.checked ? "on" : "off");
+  });
+
+  const step = (by) => {
+    const links = [...document.querySelectorAll("[data-row] a[href]")];
+    const firsts = links.filter((link) => link.closest("[data-row]").querySelector("a[href]") === link);
+    const at = firsts.findIndex((link) => link.closest("[data-row]").contains(document.activeElement));
+    const next = firsts[Math.min(Math.max(at + by, 0), firsts.length - 1)];
+    if (next) next.focus();
+  };
+  const go = (sequence) => {
+    const link = find(`a[data-key="${sequence}"]`);
+    if (link) link.click();
+  };
+  const actions = {
+    "/": () => { const field = find("[data-filter]"); if (field) field.focus(); },
+    "j": () => step(1),
+    "k": () => step(-1),
+    "?": () => keys.showModal(),
+  };
+
+  let pending = "";
+  document.addEventListener("keydown", (event) => {
+    const inField = event.target.closest("input, textarea, select, [contenteditable]");
+    if (event.ctrlKey || event.metaKey || event.altKey || inField) { pending = ""; return; }
+    if (keys.open || (!isOn() && event.key !== "?")) return;
+    if (pending === "g") {
+      pending = "";
+      if (/^[a-z]$/.test(event.key)) go(`g ${event.key}`);
+    } else if (event.key === "g") {
+      pending = "g";
+    } else if (Object.hasOwn(actions, event.key)) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  });
+
+  const offerCopies = () => {
+    for (const button of document.querySelectorAll("[data-copy][hidden]")) {
+      if (!navigator.clipboard) return;
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+        button.textContent = button.dataset.copied;
+      });
+    }
+  };
+  offerCopies();
+  const fault = find("[aria-invalid=true], [role=alert]");
+  if (fault) { fault.setAttribute("tabindex", fault.matches("input, textarea") ? "0" : "-1"); fault.focus(); }
+})();

@@ -1,0 +1,93 @@
+"""Every statement on sessions of the console, by the time of the database.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, insert, literal, or_, select, update
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Session
+from app.surfaces.console.store.tables import ConsoleSessionRow
+
+_Row = ConsoleSessionRow
+
+
+@dataclass(frozen=True)
+class SessionLife:
+    """The life of sessions.
+
+    Attributes:
+        longest: from the sign-in.
+        idle: without a request.
+    """
+
+    longest: timedelta
+    idle: timedelta
+
+
+async def insert_session(
+    session: Session, values: Mapping[str, Any], life: SessionLife, latest: datetime | None
+) -> None:
+    """Insert a session that ends after its life, or at the latest time if that is sooner."""
+    now = database_time(session)
+    end = now + literal(life.longest)
+    if latest is not None:
+        end = func.least(end, latest)
+    times = {"create_time": now, "last_use_time": now, "end_time": end}
+    await session.execute(insert(_Row).values({**values, **times}))
+
+
+async def find(session: Session, session_hash: bytes, life: SessionLife) -> _Row | None:
+    """Return a session that has not ended."""
+    now = database_time(session)
+    statement = select(_Row).where(
+        _Row.session_hash == session_hash,
+        _Row.end_time > now,
+        _Row.last_use_time > now - literal(life.idle),
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def note_use(session: Session, session_hash: bytes, precision: timedelta) -> None:
+    """Store that a session is used now, unless a use within `precision` is stored."""
+    now = database_time(session)
+    await session.execute(
+        update(_Row)
+        .where(_Row.session_hash == session_hash, _Row.last_use_time <= now - literal(precision))
+        .values(last_use_time=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def remove(session: Session, session_hash: bytes) -> None:
+    """Remove a session."""
+    await session.execute(delete(_Row).where(_Row.session_hash == session_hash))
+
+
+async def remove_of_key(session: Session, key_id: str) -> None:
+    """Remove all sessions of a key."""
+    await session.execute(delete(_Row).where(_Row.key_id == key_id))
+
+
+async def remove_ended(session: Session, life: SessionLife, limit: int) -> int:
+    """Remove up to `limit` sessions that have ended; return the count; for a sweep."""
+    now = database_time(session)
+    ended = (
+        select(_Row.session_hash)
+        .where(or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle)))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("ended")
+    )
+    statement = (
+        delete(_Row)
+        .where(_Row.session_hash.in_(select(ended)))
+        .returning(_Row.session_hash)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

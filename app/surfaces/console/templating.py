@@ -1,0 +1,90 @@
+"""Templates: the environment, and how values are shown."""
+
+import json
+import re
+import unicodedata
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from app.surfaces.console.files import path_of
+from app.surfaces.console.texts import TEXTS
+
+LONG_CHARS = 2_000
+"""Characters after which a fact ends in a link to all of it."""
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_KEPT = frozenset("\n\t")
+_HIDDEN = {"Cc", "Cf"}
+_JOINERS = frozenset("\u200c\u200d")
+"""Characters that scripts and emoji need within words."""
+_NAME = re.compile(r".*/")
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment with all templates compiled, once a process."""
+    env = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
+    env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
+    for name in env.list_templates():
+        env.get_template(name)
+    return env
+
+
+def plain(text: str) -> str:
+    """Return a text with invisible and direction-changing characters as their code points."""
+    if text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    if character in _KEPT or character in _JOINERS:
+        return character
+    if unicodedata.category(character) in _HIDDEN:
+        return f"[U+{ord(character):04X}]"
+    return character
+
+
+def moment(written: str | None, now: datetime) -> Markup:
+    """Return a time relative to now, with the exact one beside it."""
+    if not written:
+        return escape(TEXTS.never)
+    exact = datetime.fromisoformat(written)
+    shown = exact.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        written, shown, _relative(exact - now)
+    )
+
+
+def _relative(ahead: timedelta) -> str:
+    seconds = abs(int(ahead.total_seconds()))
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
+    amount = f"{seconds // size} {unit}"
+    return f"in {amount}" if ahead > timedelta() else f"{amount} ago"
+
+
+def last_part(name: str) -> str:
+    """Return the id at the end of a resource's name."""
+    return _NAME.sub("", name)
+
+
+def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return a value as indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def pairs(values: dict[str, str]) -> list[str]:
+    """Return a map as `key=value`, in the order of the keys."""
+    return [f"{key}={value}" for key, value in sorted(values.items())]

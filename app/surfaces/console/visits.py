@@ -1,0 +1,110 @@
+"""One request of a signed-in user: what its page calls, and how the page is rendered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from app.adapters.inprocess import InProcess
+from app.adapters.logs import request_id
+from app.adapters.resources import Resources
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import Api, Query
+from app.surfaces.console.forms import new_request_id
+from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed
+from app.surfaces.console.templating import environment
+from app.web.address import address_of
+
+ROWS = 50
+"""Rows of a list."""
+TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request with its session."""
+
+    request: Request
+    session: OpenSession
+    api: Api
+
+    @classmethod
+    def of(cls, request: Request, session: OpenSession) -> "Visit":
+        """Return the visit of a request."""
+        calls = InProcess(
+            application=request.app,
+            caller=session.caller,
+            surface=SURFACE,
+            host=request.headers.get("host", ""),
+            address=address_of(request.scope),
+            request_id=request_id() or "",
+        )
+        return cls(request, session, Api(calls))
+
+    @property
+    def now(self) -> datetime:
+        """The present time."""
+        resources: Resources = self.request.app.state.resources
+        return resources.clock.now()
+
+    @property
+    def engine(self) -> str:
+        """The engine in the path."""
+        return str(self.request.path_params["engine"])
+
+    @property
+    def engine_path(self) -> str:
+        """The path of the engine in the API."""
+        return f"/v1beta1/reasoningEngines/{quote(self.engine, safe='')}"
+
+    @property
+    def engine_url(self) -> str:
+        """The path of the engine in the console."""
+        return f"/console/e/{quote(self.engine, safe='')}"
+
+    def may(self, permission: Permission) -> bool:
+        """Return True if pages may show what needs a permission."""
+        return self.session.caller.may(permission)
+
+    def page_query(self, rows: int = ROWS) -> Query:
+        """Return the part of a list's query that says which page."""
+        token = self.request.query_params.get(TOKEN_PARAMETER, "")
+        size = [("pageSize", str(rows))]
+        return [*size, ("pageToken", token)] if token else size
+
+    def render(self, template: str, status: int = 200, /, **values: object) -> Response:
+        """Render a page."""
+        return rendered(
+            self.request,
+            template,
+            status,
+            {
+                "session": self.session,
+                "engine": self.request.path_params.get("engine"),
+                "engine_url": self.engine_url if "engine" in self.request.path_params else None,
+                "curls": self.api.made,
+                "now": self.now,
+                "is_first": TOKEN_PARAMETER not in self.request.query_params,
+                "request_id": new_request_id(),
+                **values,
+            },
+        )
+
+
+def rendered(
+    request: Request, template: str, status: int, values: Mapping[str, Any]
+) -> HTMLResponse:
+    """Render a template in the frame of all pages."""
+    frame: dict[str, Any] = {"session": None, "engine": None, "engine_url": None, "curls": []}
+    page = environment().get_template(template)
+    shown = page.render({**frame, "exposed": is_exposed(request), **values})
+    return HTMLResponse(shown, status)
+
+
+def redirect(url: str) -> Response:
+    """Send the browser to another page, to be read."""
+    return RedirectResponse(url, status_code=303)

@@ -1,0 +1,33 @@
+"""Paths of another application, behind the checks that all requests pass."""
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.kernel.errors import NotFound, Reason
+
+
+class Mount:
+    """ASGI middleware that hands a path and all below it to another application.
+
+    The scope stays as it is, so that the log names the route, and `scope["app"]` is the API.
+    """
+
+    def __init__(self, app: ASGIApp, path: str, mounted: ASGIApp) -> None:
+        self._app = app
+        self._path = path
+        self._mounted = mounted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to the application of its path."""
+        is_below = scope["type"] == "http" and (
+            scope["path"] == self._path or scope["path"].startswith(f"{self._path}/")
+        )
+        await (self._mounted if is_below else self._app)(scope, receive, send)
+
+
+async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - of ASGI
+    """Stand for an application that is not served.
+
+    Raises:
+        NotFound: always.
+    """
+    raise NotFound("No such path.", Reason.PATH_NOT_FOUND)

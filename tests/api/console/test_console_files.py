@@ -1,0 +1,75 @@
+"""Templates, styles and scripts: what they may not hold, their weight, how they are served."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from jinja2 import UndefinedError
+
+import app.surfaces.console
+from app.surfaces.console import files
+from app.surfaces.console.templating import environment
+from tests.conftest import ADMIN_KEY
+from tests.support.console import sign_in
+
+_FOLDER = Path(app.surfaces.console.__file__).parent
+_TEMPLATES = sorted((_FOLDER / "templates").iterdir())
+_STATIC = _FOLDER / "static"
+_FORBIDDEN = {
+    "safe": r"\|\s*safe\b",
+    "autoescape": r"autoescape",
+    "inline script": r"<script(?![^>]*\bsrc=)",
+    "inline style": r"<style|\sstyle\s*=",
+    "event attribute": r"\son[a-z]+\s*=|hx-on",
+    "other origin": r"(?:src|href|action)\s*=\s*[\"'](?:https?:)?//",
+    "evaluated": r"hx-vals|hx-vars|javascript:",
+}
+
+
+def test_no_template_holds_what_the_policy_forbids() -> None:
+    found = [
+        (path.name, name)
+        for path in _TEMPLATES
+        for name, pattern in _FORBIDDEN.items()
+        if re.search(pattern, path.read_text(), re.IGNORECASE)
+    ]
+    assert found == []
+
+
+def test_every_form_that_changes_has_a_token_and_a_request_id() -> None:
+    """Signing in has no session yet; signing out twice is signing out."""
+    bare = []
+    for path in _TEMPLATES:
+        for form in re.findall(r"<form method=\"post\".*?</form>", path.read_text(), re.DOTALL):
+            action = re.search(r"action=\"(.*?)\"", form)
+            has_both = "parts.token(session, request_id)" in form
+            if not has_both and action:
+                bare.append((action[1], 'name="token"' in form))
+    assert bare == [("/console/sign-out", True), ("/console/sign-in", False)]
+
+
+def test_an_unknown_name_in_a_template_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ unknown }}").render()
+
+
+def test_files_weigh_little_and_the_vendored_one_is_whole() -> None:
+    assert len((_STATIC / "console.css").read_bytes()) < 20_000
+    assert len((_STATIC / "console.js").read_bytes()) < 6_000
+    [told] = _STATIC.glob("htmx-*.sha256")
+    digest, name = told.read_text().split()
+    assert hashlib.sha256((_STATIC / name).read_bytes()).hexdigest() == digest
+    assert list(_STATIC.glob("htmx-*.LICENSE"))
+
+
+async def test_files_are_served_for_good_under_their_digest(visitor: httpx.AsyncClient) -> None:
+    await sign_in(visitor, ADMIN_KEY)
+    shown = (await visitor.get("/console")).text
+    for name in ("console.css", "console.js", "icon.svg", "htmx-4.0.1.min.js"):
+        path = files.path_of(name)
+        assert path in shown
+        answer = await visitor.get(path)
+        assert answer.content == (_STATIC / name).read_bytes()
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
