@@ -80,20 +80,33 @@ class Api:
         self.made.append(_curl(self.calls.host, path, query))
         return await self._call("GET", path, query=query)
 
-    async def change(
-        self, method: str, path: str, body: Mapping[str, Any], *, request_id: str, etag: str,
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        request_id: str | None = None,
+        etag: str | None = None,
         mask: str | None = None,
-    ) -> Json:  # fmt: skip
-        """Send a change of a resource of which a version was read; return the answer.
+    ) -> Json:
+        """Send a change; return the answer.
+
+        Args:
+            method: the HTTP method.
+            path: in the API.
+            body: of the request.
+            request_id: of the form, so that its change happens once; None: the method takes none.
+            etag: the version that the form was made of; None: any.
+            mask: the fields to change; None: those of the body.
 
         Raises:
             ApiRefusal: it is not a success.
         """
-        query = [("requestId", request_id)]
-        if mask is not None:
-            query.append(("updateMask", mask))
+        named = (("requestId", request_id), ("updateMask", mask))
+        query = [(name, value) for name, value in named if value is not None]
         # Whatever a form carried as an etag, it is one header.
-        headers = {"if-match": json.dumps(etag)}
+        headers = {} if etag is None else {"if-match": json.dumps(etag)}
         return await self._call(method, path, query=query, body=body, headers=headers)
 
     async def _call(self, method: str, path: str, **sent: Any) -> Json:  # noqa: ANN401 - as `call` takes them

@@ -1,11 +1,8 @@
 """The console's ASGI application: routes, sessions, headers and error pages."""
 
-from collections.abc import Awaitable, Callable
-
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import compile_path
 from starlette.types import Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
@@ -13,7 +10,8 @@ from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.console import files
 from app.surfaces.console.api import ApiRefusal
-from app.surfaces.console.pages import engines, memories, memory, rollback, signing
+from app.surfaces.console.pages import ROUTES, signing
+from app.surfaces.console.routes import Route
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
@@ -29,33 +27,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-_Page = Callable[[Visit], Awaitable[Response]]
-
-
-class _Route:
-    """A path of the console; the access log has it in place of the ids."""
-
-    def __init__(self, path: str, get: _Page | None = None, post: _Page | None = None) -> None:
-        self.path = path
-        self.regex = compile_path(path)[0]
-        self.pages = {
-            method: page
-            for method, page in (("GET", get), ("HEAD", get), ("POST", post))
-            if page is not None
-        }
-
-
-_MEMORY = "/console/e/{engine}/memories/{memory}"
-_ROUTES = (
-    _Route("/console", get=engines.show),
-    _Route("/console/sign-out", post=signing.sign_out),
-    _Route("/console/e/{engine}", get=memories.show_first),
-    _Route("/console/e/{engine}/memories", get=memories.show),
-    _Route(_MEMORY, get=memory.show),
-    _Route(f"{_MEMORY}/edit", get=memory.show_form, post=memory.edit),
-    _Route(f"{_MEMORY}/rollback", get=rollback.preview, post=rollback.roll_back),
-)
-_SIGN_IN = _Route("/console/sign-in")
+_SIGN_IN = Route("/console/sign-in")
 
 
 class Console:
@@ -105,7 +77,7 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
         return await signing.answer(request, sessions, session)
     if session is None:
         return _sent_to_sign_in(request)
-    for route in _ROUTES:
+    for route in ROUTES:
         match = route.regex.fullmatch(path)
         if match is None:
             continue

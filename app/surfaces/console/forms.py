@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, get_origin
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,68 +29,16 @@ class ConsoleForm(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class SignInForm(ConsoleForm):
-    """A key or token."""
-
-    key: str = ""
-
-
-class SignOutForm(ConsoleForm):
-    """The extent of a sign-out: this session, or all of the key."""
-
-    everywhere: bool = False
-
-
-class _ChangeForm(ConsoleForm):
-    """A change of a memory: the form's own id, and the version that it was made of."""
+class ChangeForm(ConsoleForm):
+    """A change, which happens once however often the form with this id is sent."""
 
     request_id: str = Field(min_length=1)
+
+
+class VersionForm(ChangeForm):
+    """A change of the version that the form was made of."""
+
     etag: str = Field(min_length=1)
-
-
-class EditForm(_ChangeForm):
-    """The editable fields of a memory, and what they were when the form was made."""
-
-    fact: str = ""
-    display_name: str = ""
-    description: str = ""
-    was_fact: str = ""
-    was_display_name: str = ""
-    was_description: str = ""
-
-    def values(self) -> dict[str, str]:
-        """Return the fields by their names in the API."""
-        return {
-            "fact": self.fact,
-            "displayName": self.display_name,
-            "description": self.description,
-        }
-
-    def before(self) -> dict[str, str]:
-        """Return the former values of the fields."""
-        return {
-            "fact": self.was_fact,
-            "displayName": self.was_display_name,
-            "description": self.was_description,
-        }
-
-    def body(self) -> dict[str, Any]:
-        """Return the changed fields as a request; an empty one is left out, which clears it."""
-        return {name: self.values()[name] for name in self._changed() if self.values()[name]}
-
-    def mask(self) -> str:
-        """Return the mask of the changed fields."""
-        return ",".join(self._changed())
-
-    def _changed(self) -> list[str]:
-        before = self.before()
-        return [name for name, value in self.values().items() if value != before[name]]
-
-
-class RollbackForm(_ChangeForm):
-    """The revision to restore."""
-
-    revision: str = Field(min_length=1)
 
 
 _F = TypeVar("_F", bound=ConsoleForm)
@@ -109,13 +58,14 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         ResourceExhausted: it is too long.
     """
     fields = await _fields(request)
-    if session is not None and not session.is_own_form(fields.get(TOKEN, "")):
+    token = fields.get(TOKEN, [""])[-1]
+    if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
             "The form is not of this session; go back, reload the page and send it again.",
             Reason.PERMISSION_MISSING,
         )
     try:
-        return form.model_validate(fields)
+        return form.model_validate(_values(fields, form))
     except ValidationError as error:
         names = ", ".join(str(fault["loc"][0]) for fault in error.errors())
         raise InvalidArgument.of_field(
@@ -123,7 +73,15 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         ) from None
 
 
-async def _fields(request: Request) -> dict[str, str]:
+def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dict[str, object]:
+    """Return all values of what a form calls a tuple, such as ticked boxes; else the last."""
+    many = {
+        field.alias for field in form.model_fields.values() if get_origin(field.annotation) is tuple
+    }
+    return {name: values if name in many else values[-1] for name, values in fields.items()}
+
+
+async def _fields(request: Request) -> dict[str, list[str]]:
     if media_type(request.headers.get("content-type")) != _KIND:
         raise InvalidArgument(f"Content-Type: must be {_KIND}.", Reason.BODY_NOT_JSON, http=415)
     settings: Settings = request.app.state.resources.settings
@@ -136,7 +94,7 @@ async def _fields(request: Request) -> dict[str, str]:
     return _parse(body)
 
 
-def _parse(body: bytes) -> dict[str, str]:
+def _parse(body: bytes) -> dict[str, list[str]]:
     """Return the fields of a body, with line ends as the API has them."""
     try:
         pairs = parse_qsl(
@@ -144,4 +102,7 @@ def _parse(body: bytes) -> dict[str, str]:
         )
     except ValueError:
         raise InvalidArgument("The form cannot be read.", Reason.BODY_NOT_JSON) from None
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return fields

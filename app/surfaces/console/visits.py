@@ -13,7 +13,8 @@ from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import Api, Query
+from app.surfaces.console import navigation
+from app.surfaces.console.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed
 from app.surfaces.console.templating import environment
@@ -21,6 +22,7 @@ from app.web.address import address_of
 
 ROWS = 50
 """Rows of a list."""
+BAD_REQUEST = 400
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 
 
@@ -76,6 +78,25 @@ class Visit:
         size = [("pageSize", str(rows))]
         return [*size, ("pageToken", token)] if token else size
 
+    async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> tuple[Json, str]:
+        """Return a page of a list, or what the API says against the filter.
+
+        Args:
+            path: of the list in the API.
+            chosen: the filter that the user has chosen; empty: none.
+            more: further parameters.
+
+        Raises:
+            ApiRefusal: the API refuses for another reason than the filter.
+        """
+        query = [*self.page_query(), *more, *([("filter", chosen)] if chosen else [])]
+        try:
+            return await self.api.get(path, query), ""
+        except ApiRefusal as refused:
+            if refused.status != BAD_REQUEST or not chosen:
+                raise
+            return Json(), refused.fields.get("filter", refused.message)
+
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a page."""
         return rendered(
@@ -99,7 +120,15 @@ def rendered(
     request: Request, template: str, status: int, values: Mapping[str, Any]
 ) -> HTMLResponse:
     """Render a template in the frame of all pages."""
-    frame: dict[str, Any] = {"session": None, "engine": None, "engine_url": None, "curls": []}
+    session: OpenSession | None = values.get("session")
+    frame: dict[str, Any] = {
+        "session": None,
+        "engine": None,
+        "engine_url": None,
+        "curls": [],
+        "screens": [] if session is None else list(navigation.of_service(session.caller)),
+        "engine_screens": [] if session is None else list(navigation.of_engine(session.caller)),
+    }
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})
     return HTMLResponse(shown, status)

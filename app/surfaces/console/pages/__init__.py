@@ -1,1 +1,12 @@
-"""The screens of the console, one module each: gather from the API, render."""
+"""The screens, one module each: what a page asks of the API, and how it is rendered."""
+
+from app.surfaces.console.pages import engines, memories, memory, rollback, signing
+from app.surfaces.console.routes import Route
+
+ROUTES: tuple[Route, ...] = (
+    *signing.ROUTES,
+    *engines.ROUTES,
+    *memories.ROUTES,
+    *memory.ROUTES,
+    *rollback.ROUTES,
+)

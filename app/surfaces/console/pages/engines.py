@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import Json
+from app.surfaces.console.routes import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit
 
@@ -35,3 +36,6 @@ def _row(engine: Json, use: Json | None) -> Json:
         ranking=(config["similaritySearchConfig"] or Json())["ranking"],
         quotas=None if use is None else use["quotas"],
     )
+
+
+ROUTES = (Route("/console", get=show),)

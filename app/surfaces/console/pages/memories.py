@@ -1,6 +1,5 @@
 """Screen 4: the memories of an engine. What the filter row says goes into the API's filter."""
 
-import json
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -8,8 +7,9 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from app.kernel.auth import Conditions
-from app.surfaces.console.api import ApiRefusal, Json
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console import filters
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
 
 TOPICS = (
     "USER_PERSONAL_INFO",
@@ -17,12 +17,10 @@ TOPICS = (
     "KEY_CONVERSATION_DETAILS",
     "EXPLICIT_INSTRUCTIONS",
 )
-_BAD_REQUEST = 400
-_SPECIAL = frozenset("\\.+*?()|[]{}^$")
 _TIMES = {
-    "changed_after": 'update_time>="{}"',
-    "changed_before": 'update_time<"{}"',
-    "expires_before": 'expire_time<"{}"',
+    "changed_after": "update_time>=",
+    "changed_before": "update_time<",
+    "expires_before": "expire_time<",
 }
 
 
@@ -83,43 +81,19 @@ class Filters:
 
     def text_of_api(self) -> str:
         """Return the filter as the API takes it."""
-        parts = [_entry("scope", pair) for pair in (*self.locked, *self.scopes)]
+        parts = [filters.pair("scope", pair) for pair in (*self.locked, *self.scopes)]
         if self.metadata:
-            parts.append(_entry("metadata", self.metadata))
+            parts.append(filters.pair("metadata", self.metadata))
         if self.topic in TOPICS:
-            parts.append(f"topics.managed_memory_topic={_quoted(self.topic)}")
+            parts.append(f"topics.managed_memory_topic={filters.quoted(self.topic)}")
         elif self.topic:
-            parts.append(f"topics.custom_memory_topic_label={_quoted(self.topic)}")
+            parts.append(f"topics.custom_memory_topic_label={filters.quoted(self.topic)}")
         parts += [
-            _TIMES[name].format(_moment(value)) for name, value in self.times.items() if value
+            _TIMES[name] + filters.moment(value) for name, value in self.times.items() if value
         ]
         if self.text:
-            parts.append(f"fact=~{_quoted(f'(?is).*{_literal(self.text)}.*')}")
-        return " AND ".join(parts)
-
-
-def _entry(field: str, pair: str) -> str:
-    """Return the comparison of a pair `key=value`; without a value: the key is there."""
-    key, equals, value = pair.partition("=")
-    name = f"{field}.{_quoted(key.strip())}"
-    return f"{name}={_quoted(value.strip())}" if equals else f"{name}:*"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _literal(text: str) -> str:
-    """Return a regular expression that matches a text itself."""
-    return "".join(f"\\{character}" if character in _SPECIAL else character for character in text)
-
-
-def _moment(written: str) -> str:
-    """Return a time as browsers send it, in UTC, as the API takes it; others as they are."""
-    if len(written) == len("2026-01-15T12:00"):
-        written += ":00"
-    has_zone = written.endswith("Z") or "+" in written
-    return json.dumps(written if has_zone else f"{written}Z", ensure_ascii=False)[1:-1]
+            parts.append(filters.contains("fact", self.text))
+        return filters.all_of(parts)
 
 
 async def show_first(visit: Visit) -> Response:
@@ -130,26 +104,23 @@ async def show_first(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show a page of memories; what the API says of a filter stands beside the filter."""
     conditions = visit.session.caller.reach.conditions
-    filters = Filters.of(visit.request.query_params, conditions)
-    query = list(visit.page_query())
-    if text := filters.text_of_api():
-        query.append(("filter", text))
-    fault, found = "", Json()
-    try:
-        found = await visit.api.get(f"{visit.engine_path}/memories", query)
-    except ApiRefusal as refused:
-        if refused.status != _BAD_REQUEST or filters.is_empty:
-            raise
-        fault = refused.fields.get("filter", refused.message)
+    chosen = Filters.of(visit.request.query_params, conditions)
+    found, fault = await visit.listed(f"{visit.engine_path}/memories", chosen.text_of_api())
     token = found["nextPageToken"]
     return visit.render(
         "memories.html",
-        _BAD_REQUEST if fault else 200,
+        BAD_REQUEST if fault else 200,
         memories=found["memories"] or [],
-        filters=filters,
+        filters=chosen,
         conditions={key: sorted(values) for key, values in sorted(conditions.items())},
         topics=TOPICS,
         fault=fault,
         here=f"{visit.engine_url}/memories",
-        older=urlencode([*filters.query(), ("page", token)]) if token else None,
+        older=urlencode([*chosen.query(), ("page", token)]) if token else None,
     )
+
+
+ROUTES = (
+    Route(ENGINE, get=show_first),
+    Route(f"{ENGINE}/memories", get=show),
+)

@@ -1,6 +1,7 @@
 """Screen 6: one memory: its fields, its history, differences, and edits."""
 
 import asyncio
+from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -8,7 +9,8 @@ from starlette.responses import Response
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.diffs import changes
-from app.surfaces.console.forms import EditForm, read_form
+from app.surfaces.console.forms import VersionForm, read_form
+from app.surfaces.console.routes import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect
@@ -26,6 +28,46 @@ COMPARED = {
 EDITED = {key: COMPARED[key] for key in ("fact", "displayName", "description")}
 _BAD_REQUEST = 400
 _CONFLICT = 409
+PATH = f"{ENGINE}/memories/{{memory}}"
+
+
+class EditForm(VersionForm):
+    """The editable fields of a memory, and what they were when the form was made."""
+
+    fact: str = ""
+    display_name: str = ""
+    description: str = ""
+    was_fact: str = ""
+    was_display_name: str = ""
+    was_description: str = ""
+
+    def values(self) -> dict[str, str]:
+        """Return the fields by their names in the API."""
+        return {
+            "fact": self.fact,
+            "displayName": self.display_name,
+            "description": self.description,
+        }
+
+    def before(self) -> dict[str, str]:
+        """Return the former values of the fields."""
+        return {
+            "fact": self.was_fact,
+            "displayName": self.was_display_name,
+            "description": self.was_description,
+        }
+
+    def body(self) -> dict[str, Any]:
+        """Return the changed fields as a request; an empty one is left out, which clears it."""
+        return {name: self.values()[name] for name in self._changed() if self.values()[name]}
+
+    def mask(self) -> str:
+        """Return the mask of the changed fields."""
+        return ",".join(self._changed())
+
+    def _changed(self) -> list[str]:
+        before = self.before()
+        return [name for name, value in self.values().items() if value != before[name]]
 
 
 def path_of(visit: Visit) -> str:
@@ -105,7 +147,7 @@ async def edit(visit: Visit) -> Response:
         fault = {"fact": TEXTS.must_change}
         return _form(visit, form.etag, form.values(), form.before(), fault, _BAD_REQUEST)
     try:
-        await visit.api.change(
+        await visit.api.send(
             "PATCH",
             path_of(visit),
             form.body(),
@@ -161,3 +203,9 @@ def _form(
         theirs=None,
         here=url_of(visit),
     )
+
+
+ROUTES = (
+    Route(PATH, get=show),
+    Route(f"{PATH}/edit", get=show_form, post=edit),
+)

@@ -3,17 +3,25 @@
 import asyncio
 from urllib.parse import quote
 
+from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
 from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.diffs import changes
-from app.surfaces.console.forms import RollbackForm, read_form
-from app.surfaces.console.pages.memory import COMPARED, comparable, path_of, url_of
+from app.surfaces.console.forms import VersionForm, read_form
+from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
+from app.surfaces.console.routes import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit, redirect
 
 _CONFLICT = 409
+
+
+class RollbackForm(VersionForm):
+    """The revision to restore."""
+
+    revision: str = Field(min_length=1)
 
 
 async def preview(visit: Visit) -> Response:
@@ -47,7 +55,7 @@ async def roll_back(visit: Visit) -> Response:
     """Make a memory what it was; if somebody changed it meanwhile, show the change anew."""
     form = await read_form(visit.request, RollbackForm, visit.session)
     try:
-        await visit.api.change(
+        await visit.api.send(
             "POST",
             f"{path_of(visit)}:rollback",
             {"targetRevisionId": form.revision},
@@ -59,3 +67,6 @@ async def roll_back(visit: Visit) -> Response:
             return await _preview(visit, form.revision, _CONFLICT)
         raise
     return redirect(url_of(visit))
+
+
+ROUTES = (Route(f"{PATH}/rollback", get=preview, post=roll_back),)

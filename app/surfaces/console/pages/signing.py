@@ -4,7 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument, Reason, Unauthenticated
-from app.surfaces.console.forms import SignInForm, SignOutForm, read_form
+from app.surfaces.console.forms import ConsoleForm, read_form
+from app.surfaces.console.routes import Route
 from app.surfaces.console.sessions import (
     OpenSession,
     Sessions,
@@ -16,6 +17,18 @@ from app.surfaces.console.visits import Visit, redirect, rendered
 
 START = "/console"
 _FORBIDDEN = 403
+
+
+class SignInForm(ConsoleForm):
+    """A key or token."""
+
+    key: str = ""
+
+
+class SignOutForm(ConsoleForm):
+    """The extent of a sign-out: this session, or all of the key."""
+
+    everywhere: bool = False
 
 
 async def answer(request: Request, sessions: Sessions, session: OpenSession | None) -> Response:
@@ -56,3 +69,6 @@ async def sign_out(visit: Visit) -> Response:
     ended = redirect("/console/sign-in")
     drop_cookie(visit.request, ended)
     return ended
+
+
+ROUTES = (Route("/console/sign-out", post=sign_out),)
