@@ -176,6 +176,12 @@ CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
         {"pk_revision_labels"},
         900,
     ),
+    # Its key is that of all revisions and its value, too, but hardly any has both in one label.
+    "revisions by a rare label": (
+        ("GET", "/memories/-/revisions", {"filter": 'labels.run="all"', "pageSize": "50"}),
+        {"pk_revision_labels"},
+        900,
+    ),
     "revisions of all": (
         ("GET", "/memories/-/revisions", {"pageSize": "50"}),
         {"ix_memory_revisions_time"},

@@ -67,13 +67,16 @@ _STATEMENTS = (
                                   metadata, memory_type, labels, extracted_memories, create_time,
                                   expire_time)
     select engine_id, n, 'm' || n, 1, 'CREATED', 'Fact number ' || n, '[]', '{}',
-           'NATURAL_LANGUAGE_COLLECTION', jsonb_build_object('run', scope_number::text), '[]',
+           'NATURAL_LANGUAGE_COLLECTION',
+           jsonb_build_object('run', case n %% 5000 when 0 then 'all' else scope_number::text end,
+                              'kind', 'all'), '[]',
            %(start)s::timestamptz, %(start)s::timestamptz + interval '1 year'
     from numbered order by n
     """,
     """
     insert into revision_labels (engine_id, key, value, revision_id)
-    select engine_id, 'run', scope_number::text, n from numbered order by n
+    select engine_id, key, value, revision_id from memory_revisions, jsonb_each_text(labels)
+    order by revision_id
     """,
     "analyze",
 )
