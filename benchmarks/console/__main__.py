@@ -34,6 +34,7 @@ _INDEXED_MS, _BY_TIME_MS, _LABELS_MS, _PAGE_RATIO = 50, 500, 10, 2
 _FILTERS = {
     "no filter": ("", _INDEXED_MS),
     "labels": ("labels.source=7", _INDEXED_MS),
+    "rare label": ("labels.run=yes", _INDEXED_MS),
     "memory": ("memory=m7", _INDEXED_MS),
     "action": ("action=DELETED", _BY_TIME_MS),
     "author": ("author=author-7", _BY_TIME_MS),

@@ -1,6 +1,7 @@
 """Fills an engine with revisions, quickly: ten of each memory, in the order of their time.
 
-One in a thousand has a given value of whatever may be looked for, spread over all of the time.
+One in a thousand has a given value of whatever may be looked for, spread over all of the time. So
+has the label `run=yes`, of which key and value are each as common as can be.
 """
 
 import psycopg
@@ -27,7 +28,10 @@ _STATEMENTS = (
     select 1, 1 + n, 'm' || n %% memories, 1 + n / memories,
            case when n %% %(values)s = 7 then 'DELETED' else 'UPDATED' end, 'Fact number ' || n,
            '[]', '{}', 'NATURAL_LANGUAGE_COLLECTION',
-           jsonb_build_object('source', value, 'run', (n %% 10)::text, 'import', 'yes'), '[]',
+           jsonb_build_object(
+               'source', value, 'import', 'yes',
+               'run', case n %% %(values)s when 7 then 'yes' else (n %% 10)::text end
+           ), '[]',
            'author-' || value,
            'o' || value, 'caller-' || value, now() - (%(revisions)s - n) * interval '1 second',
            now() + interval '1 year'
