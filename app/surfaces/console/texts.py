@@ -30,6 +30,7 @@ TEXTS = SimpleNamespace(
     shortcuts=(
         ("/", "to the filter"),
         ("g m", "memories"),
+        ("g r", "revisions"),
         ("j, k", "next, previous row"),
         ("enter", "open the row"),
         ("esc", "close"),
@@ -140,4 +141,20 @@ TEXTS = SimpleNamespace(
     roll_back_title="Make it this again?",
     roll_back_hint="This is what changes. A new revision records it, and can be undone likewise.",
     roll_back_same="The memory says this already.",
+    # Revisions of all memories
+    revisions="Revisions",
+    revisions_none="Nothing has changed here yet. Each change of a memory is a revision.",
+    revisions_none_match="No revision matches. Remove a part of the filter.",
+    revisions_group="Group by operation",
+    revisions_ungroup="Do not group",
+    revisions_download="Download all of them as NDJSON",
+    filter_label="Label, as key=value",
+    filter_memory="Memory, by its id",
+    filter_operation="Operation, by its id",
+    filter_after="Not before (UTC)",
+    filter_before="Before (UTC)",
+    caller="Caller",
+    the_service="the service",
+    no_operation="Without an operation",
+    undo_link="Undo",
 )
