@@ -1,6 +1,15 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
-from app.surfaces.console.pages import engines, memories, memory, revisions, rollback, signing
+from app.surfaces.console.pages import (
+    engines,
+    memories,
+    memory,
+    operations,
+    revisions,
+    rollback,
+    signing,
+    undo,
+)
 from app.surfaces.console.routes import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -10,4 +19,6 @@ ROUTES: tuple[Route, ...] = (
     *memory.ROUTES,
     *rollback.ROUTES,
     *revisions.ROUTES,
+    *operations.ROUTES,
+    *undo.ROUTES,
 )
