@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+from typing_extensions import override
+
 from app.adapters.inprocess import InProcess, InProcessAnswer
 from app.kernel.errors import Reason
 
@@ -109,12 +114,34 @@ class Api:
         headers = {} if etag is None else {"if-match": json.dumps(etag)}
         return await self._call(method, path, query=query, body=body, headers=headers)
 
+    def download(self, path: str, query: Query, file: str) -> Response:
+        """Return an answer that streams what a path of the API answers, as a file."""
+        return Download(self.calls, path, query, file)
+
     async def _call(self, method: str, path: str, **sent: Any) -> Json:  # noqa: ANN401 - as `call` takes them
         async with self._slots:
             answer = await self.calls.call(method, path, **sent)
         if answer.status not in _SUCCESS:
             raise ApiRefusal(answer)
         return _read(answer)
+
+
+class Download(Response):
+    """An answer of the API, handed through as a file while it is made."""
+
+    def __init__(self, calls: InProcess, path: str, query: Query, file: str) -> None:
+        super().__init__()
+        self._calls, self._path, self._query, self._file = calls, path, query, file
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_named(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] in _SUCCESS:
+                headers = MutableHeaders(scope=message)
+                headers["Content-Disposition"] = f'attachment; filename="{self._file}"'
+            await send(message)
+
+        await self._calls.forward(self._path, self._query, receive, send_named)
 
 
 def _read(answer: InProcessAnswer) -> Json:

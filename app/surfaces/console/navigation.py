@@ -25,7 +25,11 @@ class Entry:
     keys: str = ""
 
 
-_OF_ENGINE = (Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),)
+_OF_ENGINE = (
+    Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
+    Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
+)
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 
 

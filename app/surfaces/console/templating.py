@@ -37,6 +37,7 @@ def environment() -> Environment:
     )
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
+    env.filters.update(memory_id=memory_id)
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -78,6 +79,11 @@ def _relative(ahead: timedelta) -> str:
 def last_part(name: str) -> str:
     """Return the id at the end of a resource's name."""
     return _NAME.sub("", name)
+
+
+def memory_id(revision: str) -> str:
+    """Return the id of the memory in a revision's name."""
+    return last_part(revision.rpartition("/revisions/")[0])
 
 
 def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON

@@ -118,6 +118,7 @@ async def show(visit: Visit) -> Response:
         may_edit=visit.may(Permission.MEMORIES_UPDATE),
         may_roll_back=visit.may(Permission.MEMORIES_ROLLBACK),
         may_see_revisions=visit.may(Permission.REVISIONS_LIST),
+        may_see_operations=visit.may(Permission.OPERATIONS_GET),
         here=url_of(visit),
         is_whole=query.get("all") == "1",
     )

@@ -1,0 +1,214 @@
+"""Screen 9: the operations of an engine: how each ended, what it cost, and what it changed."""
+
+import asyncio
+from collections import Counter
+from datetime import datetime
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces.console import filters
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.filterrow import (
+    SCOPES,
+    FilterField,
+    FilterRow,
+    equals,
+    made_between,
+)
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.pages import revisions
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+
+PATH = f"{ENGINE}/operations/{{operation}}"
+_STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
+_KINDS = (
+    "generation.generate",
+    "generation.preview",
+    "ingestion.ingest",
+    "memories.batchCreate",
+    "memories.create",
+    "memories.delete",
+    "memories.import",
+    "memories.purge",
+    "memories.rollback",
+    "memories.update",
+    "undo.undo",
+)
+"""Those that people look for most; the API tells of all if it does not know one."""
+_RETRIED = {
+    "generation.generate": Permission.MEMORIES_GENERATE,
+    "undo.undo": Permission.OPERATIONS_UNDO,
+    "sessions.regenerateSummary": Permission.SESSIONS_UPDATE,
+    "engines.reembed": Permission.ENGINES_UPDATE,
+}
+"""The kinds that can be retried, with what this takes."""
+_FIELDS = (
+    FilterField("state", TEXTS.state, equals("state"), "select", _STATES),
+    FilterField("done", TEXTS.done, lambda written: f"done={written}", "select", ("true", "false")),
+    FilterField("kind", TEXTS.kind, equals("kind"), "text", _KINDS),
+    FilterField("caller", TEXTS.caller, equals("caller")),
+    *made_between("create_time"),
+)
+_LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
+"""The parts of responses that tell what became of memories."""
+_DROPPED = ("unsupportedFactCount", "offTopicFactCount")
+
+
+def path_of(visit: Visit) -> str:
+    """Return the path of the operation in the API."""
+    return f"{visit.engine_path}/operations/{_operation(visit)}"
+
+
+def url_of(visit: Visit) -> str:
+    """Return the path of the operation in the console."""
+    return f"{visit.engine_url}/operations/{_operation(visit)}"
+
+
+def _operation(visit: Visit) -> str:
+    return quote(str(visit.request.path_params["operation"]), safe="")
+
+
+async def show(visit: Visit) -> Response:
+    """Show a page of operations, newest first."""
+    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+    found, fault = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    token = found["nextPageToken"]
+    conditions = visit.session.caller.reach.conditions
+    return visit.render(
+        "operations.html",
+        BAD_REQUEST if fault else 200,
+        operations=[summary_of(one, visit.now) for one in found["operations"] or []],
+        filters=row,
+        fault=fault,
+        conditions={key: sorted(values) for key, values in sorted(conditions.items())},
+        here=f"{visit.engine_url}/operations",
+        older=row.query(page=token) if token else None,
+    )
+
+
+def summary_of(operation: Json, now: datetime) -> Json:
+    """Return what the pages tell of an operation."""
+    metadata = operation["metadata"]
+    times = metadata["genericMetadata"]
+    error = operation["error"] or Json()
+    return Json(
+        id=last_part(operation["name"]),
+        metadata=metadata,
+        is_done=operation["done"] or False,
+        error=error["message"],
+        reason=next((one["reason"] for one in error["details"] or [] if one["reason"]), None),
+        created=times["createTime"],
+        seconds=_seconds(operation, now),
+        counts=_counts(operation),
+        others=_other_counts(metadata),
+    )
+
+
+def _seconds(operation: Json, now: datetime) -> float:
+    """Return how long an operation has run, or waited if it has not."""
+    times = operation["metadata"]["genericMetadata"]
+    begin = datetime.fromisoformat(operation["metadata"]["startTime"] or times["createTime"])
+    end = datetime.fromisoformat(times["updateTime"]) if operation["done"] else now
+    return round((end - begin).total_seconds(), 1)
+
+
+def _counts(operation: Json) -> dict[str, int]:
+    """Return how many memories met each fate."""
+    response = operation["response"] or Json()
+    fates = Counter(
+        change["action"] or change["reason"] for name in _LISTS for change in response[name] or []
+    )
+    dropped = sum(int(operation["metadata"][name] or 0) for name in _DROPPED)
+    return {**fates, **({TEXTS.dropped: dropped} if dropped else {})}
+
+
+def _other_counts(metadata: Json) -> dict[str, object]:
+    """Return the counts that the metadata of this kind of operation have beside the usual."""
+    usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
+    return {
+        name: value
+        for name, value in sorted(metadata.items())
+        if name.endswith("Count") and name not in usual
+    }
+
+
+async def show_one(visit: Visit) -> Response:
+    """Show an operation with its revisions; until it is done, the page refreshes itself."""
+    return await _detail(visit, "", 200)
+
+
+async def _detail(visit: Visit, fault: str, status: int) -> Response:
+    operation, found = await asyncio.gather(visit.api.get(path_of(visit)), revisions_of(visit))
+    shown = summary_of(operation, visit.now)
+    token = found["nextPageToken"]
+    return visit.render(
+        "operation.html",
+        status,
+        operation=shown,
+        revisions=found["memoryRevisions"] or [],
+        filters=revisions.read_row(visit),
+        list_url=revisions.url_of(visit),
+        fault=fault,
+        may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
+        may_retry=_may_retry(visit, shown["metadata"]),
+        may_undo=shown["is_done"] and visit.may(Permission.OPERATIONS_UNDO),
+        may_see_operations=True,
+        here=url_of(visit),
+        older=f"page={quote(token)}" if token else None,
+    )
+
+
+def _may_retry(visit: Visit, metadata: Json) -> bool:
+    needed = _RETRIED.get(metadata["kind"])
+    is_open = metadata["state"] == "FAILED" and not metadata["retriedBy"]
+    return is_open and needed is not None and visit.may(needed)
+
+
+async def revisions_of(visit: Visit) -> Json:
+    """Return a page of the revisions that the operation made; none for who may not see them."""
+    if not visit.may(Permission.REVISIONS_LIST):
+        return Json()
+    chosen = f"operation={filters.quoted(str(visit.request.path_params['operation']))}"
+    query = [*visit.page_query(), ("filter", chosen)]
+    return await visit.api.get(f"{visit.engine_path}/memories/-/revisions", query)
+
+
+async def cancel(visit: Visit) -> Response:
+    """Cancel an operation; what the API says against it stands on its page."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    try:
+        await visit.api.send("POST", f"{path_of(visit)}:cancel", {}, request_id=form.request_id)
+    except ApiRefusal as refused:
+        return await _refused(visit, refused)
+    return redirect(url_of(visit))
+
+
+async def retry(visit: Visit) -> Response:
+    """Run a failed operation again, and show the new one."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    try:
+        made = await visit.api.send(
+            "POST", f"{path_of(visit)}:retry", {}, request_id=form.request_id
+        )
+    except ApiRefusal as refused:
+        return await _refused(visit, refused)
+    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+
+
+async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
+    if refused.is_forbidden:
+        raise refused
+    return await _detail(visit, refused.message, refused.status)
+
+
+ROUTES = (
+    Route(f"{ENGINE}/operations", get=show),
+    Route(PATH, get=show_one),
+    Route(f"{PATH}/cancel", post=cancel),
+    Route(f"{PATH}/retry", post=retry),
+)

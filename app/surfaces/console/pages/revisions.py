@@ -1,0 +1,113 @@
+"""Screen 7: what changed in all memories, by label, author, caller, operation, scope and time."""
+
+import asyncio
+from itertools import groupby
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import Api, Json
+from app.surfaces.console.filterrow import (
+    SCOPES,
+    FilterChips,
+    FilterField,
+    FilterRow,
+    equals,
+    made_between,
+)
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import BAD_REQUEST, Visit
+
+_ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
+_CHIPS = (FilterChips("label", TEXTS.filter_label, "labels", is_suggested=True), SCOPES)
+_FIELDS = (
+    FilterField("action", TEXTS.action, equals("action"), "select", _ACTIONS),
+    FilterField("author", TEXTS.author, equals("author")),
+    FilterField("caller", TEXTS.caller, equals("caller")),
+    FilterField("memory", TEXTS.filter_memory, equals("memory")),
+    FilterField("operation", TEXTS.filter_operation, equals("operation")),
+    *made_between("create_time"),
+)
+_SUGGESTED = 50
+_FILE = "revisions.ndjson"
+
+
+def _path(visit: Visit) -> str:
+    return f"{visit.engine_path}/memories/-/revisions"
+
+
+def read_row(visit: Visit) -> FilterRow:
+    """Return the filters of the URL."""
+    return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, ("group",))
+
+
+def url_of(visit: Visit) -> str:
+    """Return the path of the list in the console."""
+    return f"{visit.engine_url}/revisions"
+
+
+async def show(visit: Visit) -> Response:
+    """Show a page of revisions, newest first, grouped by operation if the URL says so."""
+    row = read_row(visit)
+    (found, fault), suggested = await asyncio.gather(
+        visit.listed(_path(visit), row.text_of_api()), _suggested(visit.api, _path(visit), "")
+    )
+    token = found["nextPageToken"]
+    revisions: list[Json] = found["memoryRevisions"] or []
+    is_grouped = "group" in row.switches
+    conditions = visit.session.caller.reach.conditions
+    return visit.render(
+        "revisions.html",
+        BAD_REQUEST if fault else 200,
+        groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
+        is_grouped=is_grouped,
+        filters=row,
+        fault=fault,
+        conditions={key: sorted(values) for key, values in sorted(conditions.items())},
+        suggested=suggested,
+        may_see_operations=visit.may(Permission.OPERATIONS_GET),
+        may_undo=visit.may(Permission.OPERATIONS_UNDO),
+        here=url_of(visit),
+        older=row.query(page=token) if token else None,
+    )
+
+
+def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
+    """Return consecutive revisions of one operation together, with its name."""
+    groups = groupby(revisions, key=lambda revision: revision["operation"] or "")
+    return [(str(name), list(group)) for name, group in groups]
+
+
+async def _suggested(api: Api, path: str, written: str) -> list[str]:
+    """Return the labels in use that begin with what is written, as `key=value`."""
+    key, equals_sign, prefix = written.partition("=")
+    asked = [("key", key), ("prefix", prefix)] if equals_sign else [("prefix", key)]
+    query = [("pageSize", str(_SUGGESTED)), *asked]
+    found = await api.get(f"{path}:listLabels", query)
+    return [f"{label['key']}={label['value'] or ''}" for label in found["labels"] or []]
+
+
+async def suggest(visit: Visit) -> Response:
+    """Suggest labels for what is being written."""
+    # The chosen ones come first, what is being written last.
+    written = ["", *visit.request.query_params.getlist("label")][-1]
+    suggested = await _suggested(visit.api, _path(visit), written)
+    return visit.render("label_options.html", suggested=suggested)
+
+
+async def export(visit: Visit) -> Response:
+    """Send all revisions that the filter finds, oldest first, a line each."""
+    chosen = read_row(visit).text_of_api()
+    query = [("filter", chosen)] if chosen else []
+    # A filter that the API refuses is a page of the console, not a file.
+    await visit.api.get(_path(visit), [("pageSize", "1"), *query])
+    return visit.api.download(f"{_path(visit)}:export", query, _FILE)
+
+
+_HERE = f"{ENGINE}/revisions"
+ROUTES = (
+    Route(_HERE, get=show),
+    Route(f"{_HERE}/labels", get=suggest),
+    Route(f"{_HERE}/export", get=export),
+)

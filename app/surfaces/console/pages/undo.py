@@ -1,0 +1,86 @@
+"""Undo an operation: what would become of each memory, then the change."""
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.surfaces.console.api import Json
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.pages.operations import (
+    PATH,
+    path_of,
+    revisions_of,
+    summary_of,
+    url_of,
+)
+from app.surfaces.console.routes import Route
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import Visit, redirect
+
+_SHOWN = 200
+"""Memories of each fate that the preview lists."""
+
+
+async def show(visit: Visit) -> Response:
+    """Show what an operation did, and once it was asked for, what its undo would do."""
+    asked = visit.request.query_params.get("preview", "")
+    paths = [path_of(visit)]
+    if asked:
+        paths.append(f"{visit.engine_path}/operations/{quote(asked, safe='')}")
+    found, *operations = await asyncio.gather(
+        revisions_of(visit), *(visit.api.get(path) for path in paths)
+    )
+    preview = operations[1] if asked else None
+    response: Json = (preview or Json())["response"] or Json()
+    undone, skipped = response["undoneMemories"] or [], response["skippedMemories"] or []
+    return visit.render(
+        "undo.html",
+        operation=summary_of(operations[0], visit.now),
+        preview=None if preview is None else summary_of(preview, visit.now),
+        undone=[_row(one, found) for one in undone[:_SHOWN]],
+        skipped=[_row(one, found) for one in skipped[:_SHOWN]],
+        sums=(len(undone), len(skipped)),
+        fates=TEXTS.undo_fates,
+        asked=asked,
+        here=url_of(visit),
+    )
+
+
+def _row(change: Json, found: Json) -> Json:
+    """Return a memory of a preview, with the text that the operation gave it where it is known."""
+    memory = change["memory"]["name"]
+    said = next(
+        (
+            revision["fact"]
+            for revision in found["memoryRevisions"] or []
+            if revision["name"].startswith(f"{memory}/")
+        ),
+        None,
+    )
+    return Json(id=last_part(memory), fact=said, fate=change["action"] or change["reason"])
+
+
+async def preview(visit: Visit) -> Response:
+    """Ask what an undo would do, and show it."""
+    made = await _undo(visit, {"validateOnly": True})
+    return redirect(f"{url_of(visit)}/undo?preview={last_part(made['name'])}")
+
+
+async def undo(visit: Visit) -> Response:
+    """Undo an operation, and show the operation that does so."""
+    made = await _undo(visit, {})
+    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+
+
+async def _undo(visit: Visit, body: Mapping[str, object]) -> Json:
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    return await visit.api.send("POST", f"{path_of(visit)}:undo", body, request_id=form.request_id)
+
+
+ROUTES = (
+    Route(f"{PATH}/undo", get=show, post=undo),
+    Route(f"{PATH}/undo/preview", post=preview),
+)

@@ -1,0 +1,193 @@
+"""Operations: found, read, cancelled, run again, and undone after a preview."""
+
+from datetime import timedelta
+
+import httpx
+
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services.runner import Runner
+from tests.api.console.conftest import SignedIn
+from tests.support.bank import history, id_of, listed, ok
+from tests.support.console import MEMORIES, page, submit
+from tests.support.generation import said, start
+from tests.support.operations import create_memories, create_memory, path_of
+from tests.support.queue import overwrite
+
+OPERATIONS = "/console/e/1/operations"
+_AWAY = Unavailable("The <b>model</b> is away.", Reason.MODEL_UNAVAILABLE)
+_TEA, _OTHERS = "I like tea.", "a secret of seven"
+
+
+async def _started(client: httpx.AsyncClient, fact: str = _TEA, **fields: object) -> str:
+    """Start a generation; return the path of its operation in the console."""
+    path = await start(client, said(fact), **fields)
+    return f"{OPERATIONS}/{path.rpartition('/')[2]}"
+
+
+async def _fail(database: Database, one: str) -> None:
+    error = _AWAY.as_operation_error()
+    await overwrite(database, one.rpartition("/")[2], state="FAILED", error=error)
+
+
+async def _newest(client: httpx.AsyncClient) -> str:
+    newest = ok(await client.get("/operations"))["operations"][0]
+    return f"{OPERATIONS}/{id_of(newest)}"
+
+
+async def test_operations_are_found_and_tell_how_they_ended(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    database: Database,
+    clock: FixedClock,
+    signed_in: SignedIn,
+) -> None:
+    viewer = await signed_in("viewer")
+    assert "Nothing has been done here yet" in (await page(viewer, OPERATIONS)).text
+    made = await _started(client)
+    await runner.run_pending()
+    clock.advance(timedelta(minutes=1))
+    failed = await _started(client, scope={"user_id": "7"})
+    await _fail(database, failed)
+    open_one = await _started(client)
+    shown = await page(viewer, OPERATIONS)
+    assert "CREATED 1" in shown.text
+    assert "The <b>model</b> is away. MODEL_UNAVAILABLE" in shown.text
+    for query, expected in (
+        ("", {made, failed, open_one}),
+        ("state=FAILED", {failed}),
+        ("done=false", {open_one}),
+        ("kind=generation.generate&done=true", {made, failed}),
+        ("kind=memories.create", set()),
+        ("scope=user_id%3D7", {failed}),
+        ("caller=nobody", set()),
+        ("before=2026-01-15T12:01", {made}),
+        ("after=2026-01-15T12:01&state=FAILED", {failed}),
+    ):
+        links = (await page(viewer, f"{OPERATIONS}?{query}")).links
+        assert {link for link in links if link in {made, failed, open_one}} == expected, query
+    assert "No operation matches" in (await page(viewer, f"{OPERATIONS}?caller=x")).text
+    assert "generation.generate" in (await page(viewer, f"{OPERATIONS}?kind=x", 400)).text
+    detail = await page(viewer, made)
+    assert "SUCCEEDED" in detail.text
+    assert _TEA in detail.text
+    assert any(link.startswith(f"{MEMORIES}/") for link in detail.links)
+
+
+async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    one = await _started(client)
+    viewer, user = await signed_in("viewer"), await signed_in("user")
+    assert 'hx-trigger="every 2s"' in (await viewer.get(one)).text
+    shown = await page(viewer, one)
+    assert one in shown.links, "without scripts, a link refreshes"
+    assert f"{one}/cancel" not in shown.forms
+    form = (await page(user, one)).forms[f"{one}/cancel"]
+    assert (await user.post(f"{one}/cancel", data={**form, "token": "x"})).status_code == 403
+    assert not ok(await client.get(one.removeprefix("/console/e/1")))["done"]
+    for _ in range(2):
+        assert (await user.post(f"{one}/cancel", data=form)).status_code == 303
+    assert "CANCELLED" in (await page(user, one)).text
+    assert "every 2s" not in (await user.get(one)).text
+    again = await user.post(f"{one}/cancel", data={**form, "requestId": "another"})
+    assert (again.status_code < 400) or "alert" in again.text
+
+
+async def test_a_failed_operation_runs_again_once(
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
+) -> None:
+    one = await _started(client)
+    await _fail(database, one)
+    assert f"{one}/retry" not in (await page(await signed_in("viewer"), one)).forms
+    user = await signed_in("user")
+    form = (await page(user, one)).forms[f"{one}/retry"]
+    assert (await user.post(f"{one}/retry", data={**form, "token": ""})).status_code == 403
+    targets = {(await user.post(f"{one}/retry", data=form)).headers["location"] for _ in range(2)}
+    assert targets == {await _newest(client)}
+    await runner.run_pending()
+    assert await listed(client) == [_TEA]
+    shown = await page(user, one)
+    assert f"{one}/retry" not in shown.forms
+    assert targets <= set(shown.links)
+    told = await user.post(f"{one}/retry", data={**form, "requestId": "another"})
+    assert (told.status_code, 'role="alert"' in told.text) == (409, True)
+
+
+async def test_an_undo_does_what_its_preview_says(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, signed_in: SignedIn
+) -> None:
+    kept, gone = await create_memories(client, "I like tea.", "I like milk.")
+    one = await _newest(client)
+    clock.advance(timedelta(minutes=1))
+    ok(await client.patch(path_of(kept["name"]), json={"fact": "I like coffee."}))
+    assert f"{one}/undo" not in (await page(await signed_in("user"), one)).links
+    editor = await signed_in("editor")
+    undo = f"{one}/undo"
+    assert undo in (await page(editor, one)).links
+    asked = await submit(editor, undo, f"{undo}/preview")
+    preview = asked.headers["location"]
+    waiting = await page(editor, preview)
+    assert "waits for a worker" in waiting.text
+    assert preview in waiting.links
+    await runner.run_pending()
+    shown = await page(editor, preview)
+    assert "Changed back (1) deleted, since it did not exist before: I like milk." in shown.text
+    assert "Left alone (1) was changed since: I like tea." in shown.text
+    assert sorted(await listed(client)) == ["I like coffee.", "I like milk."]
+    form = shown.forms[undo]
+    assert (await editor.post(undo, data={**form, "token": "x"})).status_code == 403
+    targets = {(await editor.post(undo, data=form)).headers["location"] for _ in range(2)}
+    assert targets == {await _newest(client)}
+    await runner.run_pending()
+    assert await listed(client) == ["I like coffee."]
+    assert (await history(client, path_of(gone["name"])))[0]["action"] == "DELETED"
+    assert one in (await page(editor, targets.pop())).links
+
+
+async def test_a_bound_key_meets_no_operation_of_others(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    await create_memory(client, _TEA)
+    mine = await _newest(client)
+    await create_memory(client, _OTHERS, {"user_id": "7"})
+    other = await _newest(client)
+    bound = await signed_in("editor", scope_conditions={"user_id": ["42"]})
+    shown = await page(bound, OPERATIONS)
+    assert mine in shown.links
+    assert "This key sees these scopes only: user_id=42" in shown.text
+    other_id = other.rpartition("/")[2]
+    for url in (
+        OPERATIONS,
+        f"{OPERATIONS}?scope=user_id%3D7",
+        other,
+        f"{other}/undo",
+        f"{mine}/undo?preview={other_id}",
+    ):
+        answer = await bound.get(url)
+        assert _OTHERS not in answer.text, url
+        assert answer.status_code == (404 if other_id in url else 200), url
+        assert (other_id in answer.text) <= (other_id in url), url
+    form = {"token": shown.forms["/console/sign-out"]["token"], "requestId": "a"}
+    for action in ("cancel", "retry", "undo", "undo/preview"):
+        answer = await bound.post(f"{other}/{action}", data=form)
+        assert (answer.status_code, _OTHERS in answer.text) == (404, False), action
+    viewer = await signed_in("viewer")
+    token = (await page(viewer, OPERATIONS)).forms["/console/sign-out"]["token"]
+    for action in ("cancel", "undo", "undo/preview"):
+        answer = await viewer.post(f"{mine}/{action}", data={"token": token, "requestId": "b"})
+        assert answer.status_code == 403, action
+    blind = await signed_in(permissions=["memories.list"])
+    assert "No permission" in (await page(blind, OPERATIONS, 403)).text
+    assert OPERATIONS not in (await page(blind, MEMORIES)).links
+
+
+async def test_the_timeline_of_a_memory_leads_to_its_operations(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    memory = await create_memory(client, _TEA)
+    one = f"{MEMORIES}/{id_of(memory)}"
+    assert await _newest(client) in (await page(await signed_in("viewer"), one)).links
+    blind = await signed_in(permissions=["memories.get", "revisions.list"])
+    assert await _newest(client) not in (await page(blind, one)).links
