@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -118,6 +118,15 @@ class Api:
         """Return an answer that streams what a path of the API answers, as a file."""
         return Download(self.calls, path, query, file)
 
+    async def erase(self, path: str, request_id: str) -> None:
+        """Remove a resource beyond recovery.
+
+        Raises:
+            ApiRefusal: it is not a success.
+        """
+        query = [("permanent", "true"), ("requestId", request_id)]
+        await self._call("DELETE", path, query=query)
+
     async def _call(self, method: str, path: str, **sent: Any) -> Json:  # noqa: ANN401 - as `call` takes them
         async with self._slots:
             answer = await self.calls.call(method, path, **sent)
@@ -142,6 +151,22 @@ class Download(Response):
             await send(message)
 
         await self._calls.forward(self._path, self._query, receive, send_named)
+
+
+async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
+    """Make all changes of a form; return what the API says against some, by their names.
+
+    Raises:
+        ApiRefusal: the caller lacks the permission.
+    """
+    results = await asyncio.gather(*changes.values(), return_exceptions=True)
+    messages: dict[str, str] = {}
+    for name, result in zip(changes, results, strict=True):
+        if isinstance(result, ApiRefusal) and not result.is_forbidden:
+            messages[name] = result.message
+        elif isinstance(result, BaseException):
+            raise result
+    return messages
 
 
 def _read(answer: InProcessAnswer) -> Json:

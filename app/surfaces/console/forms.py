@@ -34,6 +34,10 @@ class ChangeForm(ConsoleForm):
 
     request_id: str = Field(min_length=1)
 
+    def id_for(self, part: str) -> str:
+        """Return the id of one of the requests that the form makes."""
+        return f"{self.request_id}-{part}"
+
 
 class VersionForm(ChangeForm):
     """A change of the version that the form was made of."""

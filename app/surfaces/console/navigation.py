@@ -29,6 +29,7 @@ _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
     Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
+    Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
 )
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 

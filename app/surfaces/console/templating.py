@@ -38,6 +38,7 @@ def environment() -> Environment:
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
     env.filters.update(memory_id=memory_id)
+    env.filters.update(countdown=countdown)
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -62,11 +63,20 @@ def moment(written: str | None, now: datetime) -> Markup:
     """Return a time relative to now, with the exact one beside it."""
     if not written:
         return escape(TEXTS.never)
-    exact = datetime.fromisoformat(written)
-    shown = exact.strftime("%Y-%m-%d %H:%M:%S UTC")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        written, shown, _relative(exact - now)
-    )
+    return _timed(written, _relative(datetime.fromisoformat(written) - now))
+
+
+def countdown(written: str, now: datetime) -> Markup:
+    """Return how long it is from now until a time, to the minute, with the exact one beside it."""
+    seconds = max((datetime.fromisoformat(written) - now).total_seconds(), 0)
+    hours, minutes = divmod(int(seconds // 60), 60)
+    left = TEXTS.hours_left if hours else TEXTS.minutes_left
+    return _timed(written, left.format(hours=hours, minutes=minutes))
+
+
+def _timed(written: str, shown: str) -> Markup:
+    exact = datetime.fromisoformat(written).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(written, exact, shown)
 
 
 def _relative(ahead: timedelta) -> str:

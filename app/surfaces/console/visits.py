@@ -23,6 +23,7 @@ from app.web.address import address_of
 ROWS = 50
 """Rows of a list."""
 BAD_REQUEST = 400
+CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 
 

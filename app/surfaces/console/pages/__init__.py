@@ -1,10 +1,13 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
 from app.surfaces.console.pages import (
+    deleted,
+    deletion,
     engines,
     memories,
     memory,
     operations,
+    removal,
     revisions,
     rollback,
     signing,
@@ -21,4 +24,7 @@ ROUTES: tuple[Route, ...] = (
     *revisions.ROUTES,
     *operations.ROUTES,
     *undo.ROUTES,
+    *removal.ROUTES,
+    *deletion.ROUTES,
+    *deleted.ROUTES,
 )

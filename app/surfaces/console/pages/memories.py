@@ -1,5 +1,7 @@
 """Screen 4: the memories of an engine. What the filter row says goes into the API's filter."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -7,9 +9,13 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from app.kernel.auth import Conditions
+from app.kernel.permissions import Permission
 from app.surfaces.console import filters
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.console.pages.memory import may_erase
 from app.surfaces.console.routes import ENGINE, Route
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.templating import pairs
+from app.surfaces.console.visits import BAD_REQUEST, TOKEN_PARAMETER, Visit, redirect
 
 TOPICS = (
     "USER_PERSONAL_INFO",
@@ -21,7 +27,11 @@ _TIMES = {
     "changed_after": "update_time>=",
     "changed_before": "update_time<",
     "expires_before": "expire_time<",
+    "deleted_after": "delete_time>=",
+    "deleted_before": "delete_time<",
 }
+_SUGGESTED = "100"
+"""Scopes from which pairs are suggested."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +89,13 @@ class Filters:
         """Return the query of a URL without one of the scopes."""
         return urlencode([item for item in self.query() if item != ("scope", pair)])
 
+    def scope_parts(self) -> list[str]:
+        """Return what the filter demands of scopes, as the API takes it."""
+        return [filters.pair("scope", pair) for pair in (*self.locked, *self.scopes)]
+
     def text_of_api(self) -> str:
         """Return the filter as the API takes it."""
-        parts = [filters.pair("scope", pair) for pair in (*self.locked, *self.scopes)]
+        parts = self.scope_parts()
         if self.metadata:
             parts.append(filters.pair("metadata", self.metadata))
         if self.topic in TOPICS:
@@ -103,21 +117,61 @@ async def show_first(visit: Visit) -> Response:
 
 async def show(visit: Visit) -> Response:
     """Show a page of memories; what the API says of a filter stands beside the filter."""
-    conditions = visit.session.caller.reach.conditions
-    chosen = Filters.of(visit.request.query_params, conditions)
-    found, fault = await visit.listed(f"{visit.engine_path}/memories", chosen.text_of_api())
+    return await list_memories(visit, "memories.html", chosen_of(visit).text_of_api())
+
+
+def chosen_of(visit: Visit) -> Filters:
+    """Return what the filter row of a visit says."""
+    return Filters.of(visit.request.query_params, visit.session.caller.reach.conditions)
+
+
+async def list_memories(
+    visit: Visit, template: str, chosen: str, *more: tuple[str, str]
+) -> Response:
+    """Show a page of memories with their filter row.
+
+    Args:
+        visit: the request.
+        template: of the page.
+        chosen: the filter of the API.
+        more: further parameters of the list.
+    """
+    row, conditions = chosen_of(visit), visit.session.caller.reach.conditions
+    (found, fault), scopes = await asyncio.gather(
+        visit.listed(f"{visit.engine_path}/memories", chosen, *more), _suggestions(visit, row)
+    )
     token = found["nextPageToken"]
     return visit.render(
-        "memories.html",
+        template,
         BAD_REQUEST if fault else 200,
         memories=found["memories"] or [],
-        filters=chosen,
+        filters=row,
         conditions={key: sorted(values) for key, values in sorted(conditions.items())},
+        scopes=scopes,
         topics=TOPICS,
         fault=fault,
-        here=f"{visit.engine_url}/memories",
-        older=urlencode([*chosen.query(), ("page", token)]) if token else None,
+        here=visit.request.url.path.rstrip("/"),
+        token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
+        older=urlencode([*row.query(), (TOKEN_PARAMETER, token)]) if token else None,
+        may_delete=visit.may(Permission.MEMORIES_DELETE),
+        may_purge=visit.may(Permission.MEMORIES_PURGE),
+        may_erase=may_erase(visit),
+        may_undelete=visit.may(Permission.MEMORIES_ROLLBACK),
+        may_undo=visit.may(Permission.OPERATIONS_UNDO),
     )
+
+
+async def _suggestions(visit: Visit, row: Filters) -> list[str]:
+    """Return pairs of the scopes that the chosen ones leave; none if the API refuses."""
+    query = [("pageSize", _SUGGESTED)]
+    if parts := row.scope_parts():
+        query.append(("filter", filters.all_of(parts)))
+    with suppress(ApiRefusal):
+        listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
+        suggested = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
+        # A field takes a pair as it is, so that its hidden characters could not be shown.
+        return sorted(filter(str.isprintable, suggested))
+    return []
 
 
 ROUTES = (

@@ -13,7 +13,7 @@ from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.routes import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
 
 COMPARED = {
     "fact": TEXTS.fact,
@@ -26,8 +26,6 @@ COMPARED = {
 }
 """The fields that are compared, with their labels."""
 EDITED = {key: COMPARED[key] for key in ("fact", "displayName", "description")}
-_BAD_REQUEST = 400
-_CONFLICT = 409
 PATH = f"{ENGINE}/memories/{{memory}}"
 
 
@@ -80,6 +78,17 @@ def url_of(visit: Visit) -> str:
     return f"{visit.engine_url}/memories/{_memory(visit)}"
 
 
+async def known(visit: Visit) -> Json:
+    """Return the memory, even if it is deleted, where the key may see that."""
+    sees_deleted = visit.may(Permission.REVISIONS_LIST)
+    return await visit.api.get(path_of(visit), [("showDeleted", "true")] if sees_deleted else [])
+
+
+def may_erase(visit: Visit) -> bool:
+    """Return True if pages may offer to erase a memory for good."""
+    return visit.may(Permission.MEMORIES_DELETE) and visit.may(Permission.MEMORIES_PURGE)
+
+
 def _memory(visit: Visit) -> str:
     return quote(str(visit.request.path_params["memory"]), safe="")
 
@@ -98,14 +107,14 @@ def comparable(version: Json) -> dict[str, str]:
 
 async def show(visit: Visit) -> Response:
     """Show a memory with its timeline; two chosen revisions are compared."""
-    path = path_of(visit)
     query = visit.request.query_params
     if visit.may(Permission.REVISIONS_LIST):
         memory, listed = await asyncio.gather(
-            visit.api.get(path), visit.api.get(f"{path}/revisions", visit.page_query())
+            known(visit), visit.api.get(f"{path_of(visit)}/revisions", visit.page_query())
         )
     else:
-        memory, listed = await visit.api.get(path), Json()
+        memory, listed = await known(visit), Json()
+    is_live = memory["deleteTime"] is None
     chosen = [query.get("from", ""), query.get("to", "")]
     return visit.render(
         "memory.html",
@@ -115,8 +124,12 @@ async def show(visit: Visit) -> Response:
         older=listed["nextPageToken"],
         chosen=chosen,
         compared=await _compared(visit, chosen) if all(chosen) else None,
-        may_edit=visit.may(Permission.MEMORIES_UPDATE),
-        may_roll_back=visit.may(Permission.MEMORIES_ROLLBACK),
+        may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
+        may_delete=is_live and visit.may(Permission.MEMORIES_DELETE),
+        may_erase=may_erase(visit),
+        may_roll_back=is_live and visit.may(Permission.MEMORIES_ROLLBACK),
+        may_undelete=not is_live and visit.may(Permission.MEMORIES_ROLLBACK),
+        may_undo=visit.may(Permission.OPERATIONS_UNDO),
         may_see_revisions=visit.may(Permission.REVISIONS_LIST),
         may_see_operations=visit.may(Permission.OPERATIONS_GET),
         here=url_of(visit),
@@ -146,7 +159,7 @@ async def edit(visit: Visit) -> Response:
     form = await read_form(visit.request, EditForm, visit.session)
     if not form.mask():
         fault = {"fact": TEXTS.must_change}
-        return _form(visit, form.etag, form.values(), form.before(), fault, _BAD_REQUEST)
+        return _form(visit, form.etag, form.values(), form.before(), fault, BAD_REQUEST)
     try:
         await visit.api.send(
             "PATCH",
@@ -159,9 +172,9 @@ async def edit(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.is_stale:
             return await _conflict(visit, form)
-        if refused.status == _BAD_REQUEST and refused.fields:
+        if refused.status == BAD_REQUEST and refused.fields:
             return _form(
-                visit, form.etag, form.values(), form.before(), refused.fields, _BAD_REQUEST
+                visit, form.etag, form.values(), form.before(), refused.fields, BAD_REQUEST
             )
         raise
     return redirect(url_of(visit))
@@ -172,7 +185,7 @@ async def _conflict(visit: Visit, form: EditForm) -> Response:
     now = {key: theirs.get(key) or "" for key in EDITED}
     return visit.render(
         "edit.html",
-        _CONFLICT,
+        CONFLICT,
         labels=EDITED,
         etag=theirs["etag"],
         values=form.values(),

@@ -13,9 +13,7 @@ from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
 from app.surfaces.console.routes import Route
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import Visit, redirect
-
-_CONFLICT = 409
+from app.surfaces.console.visits import CONFLICT, Visit, redirect
 
 
 class RollbackForm(VersionForm):
@@ -46,7 +44,7 @@ async def _preview(visit: Visit, revision: str, status: int) -> Response:
         etag=memory["etag"],
         revision=last_part(target["name"]),
         target=target,
-        is_stale=status == _CONFLICT,
+        is_stale=status == CONFLICT,
         here=url_of(visit),
     )
 
@@ -64,7 +62,7 @@ async def roll_back(visit: Visit) -> Response:
         )
     except ApiRefusal as refused:
         if refused.is_stale:
-            return await _preview(visit, form.revision, _CONFLICT)
+            return await _preview(visit, form.revision, CONFLICT)
         raise
     return redirect(url_of(visit))
 

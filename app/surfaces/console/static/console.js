@@ -23,10 +23,19 @@
     const link = find(`a[data-key="${sequence}"]`);
     if (link) link.click();
   };
+  // Of a row, only the one with the focus is acted on; else nothing happens unseen.
+  const undo = () => {
+    const row = document.activeElement.closest("[data-row]");
+    const wanted = (row && row.querySelector("[data-key=u]")) || find("[data-key=u]");
+    if (!wanted) return;
+    if (wanted.matches("a") || (row && row.contains(wanted))) wanted.click();
+    else wanted.focus();
+  };
   const actions = {
     "/": () => { const field = find("[data-filter]"); if (field) field.focus(); },
     "j": () => step(1),
     "k": () => step(-1),
+    "u": () => undo(),
     "?": () => keys.showModal(),
   };
 

@@ -1,0 +1,65 @@
+"""Screen 8: deleted memories, for as long as they can be brought back."""
+
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.errors import InvalidArgument
+from app.surfaces.console import filters
+from app.surfaces.console.api import refusals
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.pages.memories import chosen_of, list_memories
+from app.surfaces.console.pages.memory import PATH, path_of, url_of
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import CONFLICT, Visit, redirect
+
+
+class RecoveryForm(ChangeForm):
+    """The memories to bring back."""
+
+    memory: tuple[str, ...] = ()
+
+
+async def show(visit: Visit) -> Response:
+    """Show a page of what can be brought back, the last deleted first."""
+    chosen = chosen_of(visit).text_of_api()
+    wanted = filters.all_of(part for part in ("delete_time:*", chosen) if part)
+    more = (("showDeleted", "true"), ("orderBy", "delete_time desc"))
+    return await list_memories(visit, "deleted.html", wanted, *more)
+
+
+async def bring_back_chosen(visit: Visit) -> Response:
+    """Bring the chosen memories back; each is a request of its own."""
+    form = await read_form(visit.request, RecoveryForm, visit.session)
+    if not form.memory:
+        raise InvalidArgument.of_field("memory", TEXTS.choose_first)
+    refused = await refusals(
+        {
+            memory: visit.api.send(
+                "POST",
+                f"{visit.engine_path}/memories/{quote(memory, safe='')}:undelete",
+                request_id=form.id_for(memory),
+            )
+            for memory in form.memory
+        }
+    )
+    back = visit.request.url.path
+    if refused:
+        return visit.render("refused.html", CONFLICT, refused=refused, back=back)
+    query = visit.request.url.query
+    return redirect(f"{back}?{query}" if query else back)
+
+
+async def bring_back(visit: Visit) -> Response:
+    """Bring one memory back."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    memory = str(visit.request.path_params["memory"])
+    await visit.api.send("POST", f"{path_of(visit)}:undelete", request_id=form.id_for(memory))
+    return redirect(url_of(visit))
+
+
+ROUTES = (
+    Route(f"{ENGINE}/deleted", get=show, post=bring_back_chosen),
+    Route(f"{PATH}/undelete", post=bring_back),
+)
