@@ -36,7 +36,9 @@ def environment() -> Environment:
         auto_reload=False,
     )
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
-    env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
+    env.filters.update(
+        plain=plain, moment=moment, left=left, last=last_part, pretty=pretty, pairs=pairs
+    )
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -73,6 +75,14 @@ def _relative(ahead: timedelta) -> str:
     size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
     amount = f"{seconds // size} {unit}"
     return f"in {amount}" if ahead > timedelta() else f"{amount} ago"
+
+
+def left(written: str | None, now: datetime) -> str:
+    """Return the time from now to another, such as `41 h 12 min left`."""
+    if not written:
+        return str(TEXTS.never)
+    minutes = max(0, int((datetime.fromisoformat(written) - now).total_seconds()) // 60)
+    return str(TEXTS.left.format(hours=minutes // 60, minutes=minutes % 60))
 
 
 def last_part(name: str) -> str:

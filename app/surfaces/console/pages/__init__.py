@@ -1,6 +1,15 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
-from app.surfaces.console.pages import engines, memories, memory, rollback, signing
+from app.surfaces.console.pages import (
+    context,
+    engines,
+    memories,
+    memory,
+    rollback,
+    session,
+    sessions,
+    signing,
+)
 from app.surfaces.console.routes import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -9,4 +18,7 @@ ROUTES: tuple[Route, ...] = (
     *memories.ROUTES,
     *memory.ROUTES,
     *rollback.ROUTES,
+    *sessions.ROUTES,
+    *session.ROUTES,
+    *context.ROUTES,
 )
