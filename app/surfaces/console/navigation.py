@@ -28,6 +28,7 @@ class Entry:
 _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
+    Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
 )
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 

@@ -9,6 +9,7 @@ from app.surfaces.console.pages import (
     session,
     sessions,
     signing,
+    tasks,
 )
 from app.surfaces.console.routes import Route
 
@@ -21,4 +22,5 @@ ROUTES: tuple[Route, ...] = (
     *sessions.ROUTES,
     *session.ROUTES,
     *context.ROUTES,
+    *tasks.ROUTES,
 )
