@@ -83,7 +83,26 @@ class Api:
             ApiRefusal: it is not a success.
         """
         self.made.append(_curl(self.calls.host, path, query))
-        return await self._call("GET", path, query=query)
+        return _read(await self._call("GET", path, query=query))
+
+    async def ask(self, path: str, body: Mapping[str, Any]) -> Json:
+        """Return what a path answers that reads, but takes a body.
+
+        Raises:
+            ApiRefusal: it is not a success.
+        """
+        self.made.append(_curl(self.calls.host, path, (), body))
+        return _read(await self._call("POST", path, body=body))
+
+    async def text(self, path: str, max_bytes: int) -> str:
+        """Return the beginning of a content that is not empty, as text.
+
+        Raises:
+            ApiRefusal: it is not a success.
+        """
+        self.made.append(_curl(self.calls.host, path))
+        headers = {"range": f"bytes=0-{max_bytes - 1}"}
+        return (await self._call("GET", path, headers=headers)).body.decode(errors="replace")
 
     async def send(
         self,
@@ -112,7 +131,7 @@ class Api:
         query = [(name, value) for name, value in named if value is not None]
         # Whatever a form carried as an etag, it is one header.
         headers = {} if etag is None else {"if-match": json.dumps(etag)}
-        return await self._call(method, path, query=query, body=body, headers=headers)
+        return _read(await self._call(method, path, query=query, body=body, headers=headers))
 
     def download(self, path: str, query: Query, file: str) -> Response:
         """Return an answer that streams what a path of the API answers, as a file."""
@@ -127,12 +146,12 @@ class Api:
         query = [("permanent", "true"), ("requestId", request_id)]
         await self._call("DELETE", path, query=query)
 
-    async def _call(self, method: str, path: str, **sent: Any) -> Json:  # noqa: ANN401 - as `call` takes them
+    async def _call(self, method: str, path: str, **sent: Any) -> InProcessAnswer:  # noqa: ANN401 - as `call` takes them
         async with self._slots:
             answer = await self.calls.call(method, path, **sent)
         if answer.status not in _SUCCESS:
             raise ApiRefusal(answer)
-        return _read(answer)
+        return answer
 
 
 class Download(Response):
@@ -170,12 +189,16 @@ async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
 
 
 def _read(answer: InProcessAnswer) -> Json:
-    """Return the JSON of an answer; all answers of the API have it."""
+    """Return the JSON of an answer."""
     found: Json = json.loads(answer.body, object_hook=Json)
     return found
 
 
-def _curl(host: str, path: str, query: Query) -> str:
+def _curl(host: str, path: str, query: Query = (), body: Mapping[str, Any] | None = None) -> str:
     """Return a call as a command, with the key left out."""
     url = f"http://{host}{path}" + (f"?{urlencode(query)}" if query else "")
-    return f'curl -H "Authorization: Bearer $KEY" {shlex.quote(url)}'
+    command = 'curl -H "Authorization: Bearer $KEY"'
+    if body is not None:
+        sent = shlex.quote(json.dumps(body, ensure_ascii=False))
+        command += f' -X POST -H "Content-Type: application/json" -d {sent}'
+    return f"{command} {shlex.quote(url)}"

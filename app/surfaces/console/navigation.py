@@ -30,6 +30,8 @@ _OF_ENGINE = (
     Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
     Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
     Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
+    Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
+    Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
 )
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 

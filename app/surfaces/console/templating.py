@@ -36,9 +36,8 @@ def environment() -> Environment:
         auto_reload=False,
     )
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
-    env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
-    env.filters.update(memory_id=memory_id)
-    env.filters.update(countdown=countdown)
+    env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
+    env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs)
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -66,8 +65,10 @@ def moment(written: str | None, now: datetime) -> Markup:
     return _timed(written, _relative(datetime.fromisoformat(written) - now))
 
 
-def countdown(written: str, now: datetime) -> Markup:
+def countdown(written: str | None, now: datetime) -> Markup:
     """Return how long it is from now until a time, to the minute, with the exact one beside it."""
+    if not written:
+        return escape(TEXTS.never)
     seconds = max((datetime.fromisoformat(written) - now).total_seconds(), 0)
     hours, minutes = divmod(int(seconds // 60), 60)
     left = TEXTS.hours_left if hours else TEXTS.minutes_left

@@ -1,6 +1,7 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
 from app.surfaces.console.pages import (
+    context,
     deleted,
     deletion,
     engines,
@@ -10,7 +11,10 @@ from app.surfaces.console.pages import (
     removal,
     revisions,
     rollback,
+    session,
+    sessions,
     signing,
+    tasks,
     undo,
 )
 from app.surfaces.console.routes import Route
@@ -27,4 +31,8 @@ ROUTES: tuple[Route, ...] = (
     *removal.ROUTES,
     *deletion.ROUTES,
     *deleted.ROUTES,
+    *sessions.ROUTES,
+    *session.ROUTES,
+    *context.ROUTES,
+    *tasks.ROUTES,
 )

@@ -1,0 +1,185 @@
+"""Screen 11, one session: its events by exchange, its summaries, and what erases them."""
+
+import asyncio
+from urllib.parse import quote, urlencode
+
+from pydantic import Field
+from starlette.responses import Response
+
+from app.kernel.errors import NotFound
+from app.kernel.permissions import Permission
+from app.surfaces.console import filters
+from app.surfaces.console.api import Json
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.templating import last_part, pretty
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import ROWS, Visit, redirect
+
+PATH = f"{ENGINE}/sessions/{{session}}"
+_EVERYTHING = {"preview": True, "policy": {"strategy": "inclusive", "onOverflow": "omit"}}
+_MAX_NUMBERED = 1_000
+"""Events up to which all are read to number those of a page."""
+_AT_ONE_MOMENT = "1000"
+_MAX_WHOLE = 50_000
+
+
+class SummaryForm(ChangeForm):
+    """The summary to make again."""
+
+    summary: str = Field(min_length=1)
+
+
+def path_of(visit: Visit) -> str:
+    """Return the path of the session in the API."""
+    return f"{visit.engine_path}/sessions/{_part(visit, 'session')}"
+
+
+def url_of(visit: Visit) -> str:
+    """Return the path of the session in the console."""
+    return f"{visit.engine_url}/sessions/{_part(visit, 'session')}"
+
+
+def _part(visit: Visit, name: str) -> str:
+    return quote(str(visit.request.path_params[name]), safe="")
+
+
+async def show(visit: Visit) -> Response:
+    """Show a session with a page of its events and its newest summaries."""
+    path, nothing = path_of(visit), Json()
+    session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
+    events, summaries, numbers = nothing, nothing, dict[str, int]()
+    if visit.may(Permission.EVENTS_LIST):
+        events, summaries, numbers = await asyncio.gather(
+            visit.api.get(f"{path}/events", visit.page_query()),
+            visit.api.get(f"{path}/summaries", [("pageSize", str(ROWS))]),
+            _numbers(visit, usage["eventCount"]),
+        )
+    return visit.render(
+        "session.html",
+        state=session,
+        session_id=last_part(session["name"]),
+        usage=usage,
+        exchanges=_exchanges(events["sessionEvents"] or [], numbers, visit.engine_url),
+        older=events["nextPageToken"],
+        summaries=summaries["summaries"] or [],
+        has_more_summaries=bool(summaries["nextPageToken"]),
+        rows=ROWS,
+        may_see_events=visit.may(Permission.EVENTS_LIST),
+        may_update=visit.may(Permission.SESSIONS_UPDATE),
+        may_delete=visit.may(Permission.SESSIONS_DELETE),
+        here=url_of(visit),
+    )
+
+
+async def _numbers(visit: Visit, count: int) -> dict[str, int]:
+    """Return the numbers of events by their ids; those that contexts leave out have none."""
+    if count > _MAX_NUMBERED:
+        return {}
+    whole = await visit.api.ask(f"{path_of(visit)}:context", _EVERYTHING)
+    sources = [message["source"] or Json() for message in whole["messages"] or []]
+    return {last_part(source["event"]): source["seq"] for source in sources if source["event"]}
+
+
+def _exchanges(events: list[Json], numbers: dict[str, int], engine_url: str) -> list[list[Json]]:
+    """Return events by exchange: what a user says, and what follows until the user speaks again."""
+    exchanges: list[list[Json]] = []
+    was_user = False
+    for event in events:
+        is_user = event["author"] == "user"
+        if not exchanges or (is_user and not was_user):
+            exchanges.append([])
+        was_user = is_user
+        id_ = last_part(event["name"])
+        content = event["content"] or Json()
+        parts = [_part_of(part, engine_url) for part in content["parts"] or []]
+        query = urlencode({"at": event["timestamp"]})
+        exchanges[-1].append(
+            Json(
+                author=event["author"],
+                timestamp=event["timestamp"],
+                parts=parts,
+                error=event["errorMessage"],
+                seq=numbers.get(id_),
+                url=f"events/{quote(id_, safe='')}?{query}",
+            )
+        )
+    return exchanges
+
+
+def _part_of(part: Json, engine_url: str) -> Json:
+    """Return a part of an event: what it is, its text, and where its content is."""
+    if held := part["artifactRef"]:
+        place = f"{quote(held['memory'], safe='')}/{quote(held['namespace'], safe='')}"
+        sizes = [f"{part['name']} {part['sizeBytes'] or ''}" for part in held["artifacts"] or []]
+        text = f"{held['memory']}/{held['namespace']} {', '.join(sizes)}"
+        return Json(what=TEXTS.in_task_memory, text=text, url=f"{engine_url}/tasks/{place}")
+    for key, what in (("functionCall", TEXTS.tool_call), ("functionResponse", TEXTS.tool_answer)):
+        if key in part:
+            return Json(what=what, text=pretty(part[key]))
+    file = part["inlineData"] or part["fileData"]
+    if file:
+        known = (file["displayName"], file["mimeType"], file["fileUri"])
+        return Json(what=TEXTS.file, text=" ".join(text for text in known if text))
+    return Json(text=part["text"] or "")
+
+
+async def show_event(visit: Visit) -> Response:
+    """Show one event whole, with the form that erases it."""
+    at = visit.request.query_params.get("at", "")
+    id_ = str(visit.request.path_params["event"])
+    # Events have no route of their own that reads one.
+    query = [("filter", f"timestamp={filters.quoted(at)}"), ("pageSize", _AT_ONE_MOMENT)]
+    listed = await visit.api.get(f"{path_of(visit)}/events", query)
+    event = next(
+        (event for event in listed["sessionEvents"] or [] if last_part(event["name"]) == id_), None
+    )
+    if event is None:
+        raise NotFound.of(f"{path_of(visit)}/events/{quote(id_, safe='')}")
+    return visit.render(
+        "event.html",
+        event=event,
+        event_id=id_,
+        whole=pretty(event)[:_MAX_WHOLE],
+        may_update=visit.may(Permission.SESSIONS_UPDATE),
+        action=f"{url_of(visit)}/events/{_part(visit, 'event')}",
+        here=url_of(visit),
+    )
+
+
+async def erase_event(visit: Visit) -> Response:
+    """Erase one event for good."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    path = f"{path_of(visit)}/events/{_part(visit, 'event')}"
+    await visit.api.send("DELETE", path, request_id=form.request_id)
+    return redirect(url_of(visit))
+
+
+async def summarise_again(visit: Visit) -> Response:
+    """Have a summary made again."""
+    form = await read_form(visit.request, SummaryForm, visit.session)
+    path = f"{path_of(visit)}/summaries/{quote(form.summary, safe='')}:regenerate"
+    await visit.api.send("POST", path, request_id=form.request_id)
+    return redirect(url_of(visit))
+
+
+async def ask_to_delete(visit: Visit) -> Response:
+    """Ask whether to delete a session."""
+    path = path_of(visit)
+    session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
+    return visit.render("session_delete.html", state=session, usage=usage, here=url_of(visit))
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete a session for good."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    await visit.api.send("DELETE", path_of(visit), request_id=form.request_id)
+    return redirect(f"{visit.engine_url}/sessions")
+
+
+ROUTES = (
+    Route(PATH, get=show),
+    Route(f"{PATH}/events/{{event}}", get=show_event, post=erase_event),
+    Route(f"{PATH}/summaries", post=summarise_again),
+    Route(f"{PATH}/delete", get=ask_to_delete, post=delete),
+)

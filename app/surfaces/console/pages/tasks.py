@@ -1,0 +1,175 @@
+"""Screen 13: task memory: what is stored by reference, questions about it, policies of tools."""
+
+import asyncio
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.passages import Passage, Span, passages
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.visits import ROWS, Visit
+
+_LIST = f"{ENGINE}/tasks"
+_MEMORY = f"{_LIST}/{{memory}}"
+_NAMESPACE = f"{_MEMORY}/{{namespace}}"
+_REWRITTEN = ("csv", "html", "json")
+"""Types, or ends of types, whose text readers see in another form."""
+_MAX_BYTES = 262_144
+_MAX_CITED = 4
+"""Artifacts whose texts are read to mark passages: each takes two calls."""
+
+
+class QuestionForm(ChangeForm):
+    """A question about a namespace."""
+
+    question: str = ""
+
+
+def _paths(visit: Visit) -> tuple[str, str]:
+    """Return the path of what is shown in the API and in the console."""
+    names = [
+        quote(str(visit.request.path_params[name]), safe="")
+        for name in ("memory", "namespace", "artifact")
+        if name in visit.request.path_params
+    ]
+    kinds = ("taskMemories", "namespaces", "artifacts")
+    parts = [part for pair in zip(kinds, names, strict=False) for part in pair]
+    return "/".join([visit.engine_path, *parts]), "/".join([visit.engine_url, "tasks", *names])
+
+
+async def show(visit: Visit) -> Response:
+    """Show the task memories of an engine."""
+    listed = await visit.api.get(f"{visit.engine_path}/taskMemories", visit.page_query())
+    return visit.render(
+        "tasks.html",
+        memories=listed["taskMemories"] or [],
+        older=listed["nextPageToken"],
+        here=_paths(visit)[1],
+    )
+
+
+async def show_memory(visit: Visit) -> Response:
+    """Show the namespaces of a task memory, and the policies of its tools."""
+    path, here = _paths(visit)
+    listed, policies = await asyncio.gather(
+        visit.api.get(f"{path}/namespaces", visit.page_query()),
+        visit.api.get(f"{path}/toolPolicies", [("pageSize", str(ROWS))]),
+    )
+    return visit.render(
+        "task_memory.html",
+        memory=visit.request.path_params["memory"],
+        namespaces=listed["namespaces"] or [],
+        policies=policies["toolPolicies"] or [],
+        older=listed["nextPageToken"],
+        here=here,
+    )
+
+
+async def show_namespace(visit: Visit) -> Response:
+    """Show a namespace with its artifacts."""
+    return await _namespace(visit, 200)
+
+
+async def ask(visit: Visit) -> Response:
+    """Answer a question; it is no page of its own, since asking can cost."""
+    form = await read_form(visit.request, QuestionForm, visit.session)
+    path = f"{_paths(visit)[0]}:query"
+    try:
+        answer = await visit.api.send(
+            "POST", path, {"query": form.question}, request_id=form.request_id
+        )
+    except ApiRefusal as refused:
+        if refused.is_forbidden or not refused.message:
+            raise
+        return await _namespace(visit, refused.status, form.question, fault=refused.message)
+    return await _namespace(visit, 200, form.question, answer=answer)
+
+
+async def _namespace(
+    visit: Visit, status: int, question: str = "", *, answer: Json | None = None, fault: str = ""
+) -> Response:
+    path, here = _paths(visit)
+    namespace, listed = await asyncio.gather(
+        visit.api.get(path), visit.api.get(f"{path}/artifacts", visit.page_query())
+    )
+    return visit.render(
+        "namespace.html",
+        status,
+        namespace=namespace,
+        namespace_id=last_part(namespace["name"]),
+        artifacts=listed["artifacts"] or [],
+        older=listed["nextPageToken"],
+        question=question,
+        answer=answer,
+        cited=await _cited(visit, path, answer or Json()),
+        fault=fault,
+        may_ask=visit.may(Permission.ARTIFACTS_DERIVE),
+        here=here,
+    )
+
+
+async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
+    """Return the artifacts that an answer cites, with the passages marked in their texts."""
+    spans: dict[str, list[Span]] = {}
+    for citation in answer["citations"] or []:
+        spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
+    readable = _MAX_CITED if visit.may(Permission.ARTIFACTS_CONTENT) else 0
+    return list(
+        await asyncio.gather(
+            *(
+                _one_cited(visit, path, name, of_it, is_read=place < readable)
+                for place, (name, of_it) in enumerate(spans.items())
+            )
+        )
+    )
+
+
+async def _one_cited(
+    visit: Visit, path: str, name: str, cited: list[Span], *, is_read: bool
+) -> Json:
+    if not is_read:
+        return Json(name=name, spans=cited)
+    where = f"{path}/artifacts/{quote(name, safe='')}"
+    artifact = await visit.api.get(where)
+    if artifact["mediaType"].partition(";")[0].endswith(_REWRITTEN):
+        return Json(name=name, spans=cited, is_rewritten=True)
+    return Json(name=name, spans=cited, parts=await _text(visit, where, artifact, cited))
+
+
+async def _text(visit: Visit, path: str, artifact: Json, cited: list[Span]) -> list[Passage]:
+    """Return the beginning of an artifact's text, with passages marked."""
+    if artifact["sizeBytes"] == "0":
+        return []
+    text = await visit.api.text(f"{path}/content", _MAX_BYTES)
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return passages(plain, cited)
+
+
+async def show_artifact(visit: Visit) -> Response:
+    """Show an artifact; its text only to those who may see contents."""
+    path, here = _paths(visit)
+    artifact = await visit.api.get(path)
+    may_read = visit.may(Permission.ARTIFACTS_CONTENT)
+    is_text = artifact["kind"] != "blob"
+    shown = await _text(visit, path, artifact, []) if may_read and is_text else None
+    return visit.render(
+        "artifact.html",
+        artifact=artifact,
+        artifact_id=last_part(artifact["name"]),
+        parts_of_text=shown,
+        may_read=may_read,
+        memory_url=here.rpartition("/")[0].rpartition("/")[0],
+        here=here,
+    )
+
+
+ROUTES = (
+    Route(_LIST, get=show),
+    Route(_MEMORY, get=show_memory),
+    Route(_NAMESPACE, get=show_namespace, post=ask),
+    Route(f"{_NAMESPACE}/{{artifact}}", get=show_artifact),
+)

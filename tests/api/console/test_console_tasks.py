@@ -1,0 +1,138 @@
+"""Task memory: what is stored, who sees its text, questions, and policies of tools."""
+
+import httpx
+import pytest
+
+from app.surfaces.console.passages import MAX_CHARS, passages
+from tests.api.console.conftest import SignedIn
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ok
+from tests.support.console import Page, page, sign_in, submit
+from tests.support.readers import FACT, QUESTION
+from tests.support.tasks import MEMORY, store, text_output, upload
+
+TASKS = "/console/e/1/tasks"
+TOOLS = f"{TASKS}/tools"
+NAMESPACE = f"{TOOLS}/n"
+_HOSTILE = "<script>alert(1)</script> \u202eevil."
+
+
+@pytest.fixture
+async def filled(client: httpx.AsyncClient) -> None:
+    """A namespace of the user 42 with a text, a JSON and a blob."""
+    ok(await store(client, {"name": "a", "kind": "text", "text": "x"}, userId="42"))
+    path = f"{MEMORY}/namespaces/n/artifacts"
+    said = f"{_HOSTILE}\r\n\r\n{FACT}\r\n"
+    ok(await upload(client, said.encode(), f"{path}/prices", "text/plain"))
+    ok(await upload(client, b'{"a": 1}', f"{path}/data", "application/json"))
+    ok(await upload(client, b"\x89PNG\r\n", f"{path}/picture", "image/png"))
+    ok(await client.put(f"{MEMORY}/toolPolicies/mail", json={"sensitive": True, "ttl": "60s"}))
+
+
+async def test_memories_lead_to_namespaces_artifacts_and_policies(
+    filled: None, signed_in: SignedIn
+) -> None:
+    del filled
+    viewer = await signed_in("viewer")
+    assert TOOLS in (await page(viewer, TASKS)).links
+    shown = await page(viewer, TOOLS)
+    assert NAMESPACE in shown.links
+    for words in ("24 h 0 min left", "mail", "60s"):
+        assert words in shown.text
+    shown = await page(viewer, NAMESPACE)
+    assert "image/png" in shown.text
+    assert NAMESPACE not in shown.forms, "asking needs a permission"
+    shown = await page(viewer, f"{NAMESPACE}/prices")
+    assert "may not see what artifacts hold" in shown.text
+    assert FACT not in shown.text
+    for gone in (f"{TASKS}/tools/m", f"{NAMESPACE}/b"):
+        assert "Not found" in (await page(viewer, gone, 404)).text
+    blind = await signed_in(permissions=["memories.get"])
+    assert "No permission" in (await page(blind, TASKS, 403)).text
+
+
+async def test_an_engine_without_artifacts_says_so(signed_in: SignedIn) -> None:
+    assert "Nothing is stored here yet" in (await page(await signed_in("viewer"), TASKS)).text
+
+
+async def test_text_is_shown_to_those_who_may_see_it_and_stays_text(
+    filled: None, visitor: httpx.AsyncClient
+) -> None:
+    del filled
+    await sign_in(visitor, ADMIN_KEY)
+    answer = await visitor.get(f"{NAMESPACE}/prices")
+    assert FACT in Page(answer).text
+    assert "<script>alert" not in answer.text
+    assert "[U+202E]evil" in answer.text
+    assert "It is no text" in (await page(visitor, f"{NAMESPACE}/picture")).text
+    assert '{"a": 1}' in (await page(visitor, f"{NAMESPACE}/data")).text
+
+
+async def test_cited_passages_are_marked_in_the_text(
+    filled: None, signed_in: SignedIn, visitor: httpx.AsyncClient
+) -> None:
+    del filled
+    await sign_in(visitor, ADMIN_KEY)
+    form = (await page(visitor, NAMESPACE)).forms[NAMESPACE]
+    for _ in range(2):
+        answer = await visitor.post(NAMESPACE, data={**form, "question": QUESTION})
+        assert (answer.status_code, f"<mark>{FACT}</mark>" in answer.text) == (200, True)
+    user = await signed_in("user")
+    answer = await submit(user, NAMESPACE, NAMESPACE, question=QUESTION)
+    assert (FACT in answer.text, "<mark>" in answer.text) == (True, False)
+    answer = await submit(user, NAMESPACE, NAMESPACE, question=" ")
+    assert answer.status_code == 400
+    assert "query: string should match" in Page(answer).text
+    viewer = await signed_in("viewer")
+    token = (await page(viewer, TASKS)).forms["/console/sign-out"]["token"]
+    sent = {"requestId": "1", "question": QUESTION}
+    for fields in (sent, {**sent, "token": token}):
+        assert (await viewer.post(NAMESPACE, data=fields)).status_code == 403
+
+
+async def test_a_bound_key_meets_no_artifact_of_somebody_else(
+    filled: None, client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    del filled
+    other = "/taskMemories/tools/namespaces/secret-of-seven"
+    ok(await store(client, {"name": "b", "kind": "text", "text": FACT}, path=other, userId="7"))
+    bound = await signed_in(
+        "user", permissions=["artifacts.content"], scope_conditions={"user_id": ["42"]}
+    )
+    token = (await page(bound, NAMESPACE)).forms[NAMESPACE]["token"]
+    theirs = f"{TOOLS}/secret-of-seven"
+    for url, status in ((TASKS, 200), (TOOLS, 200), (theirs, 404), (f"{theirs}/b", 404)):
+        answer = await bound.get(url)
+        assert answer.status_code == status, url
+        assert FACT not in answer.text
+        assert status == 404 or "secret-of-seven" not in answer.text
+    fields = {"token": token, "requestId": "1", "question": QUESTION}
+    answer = await bound.post(theirs, data=fields)
+    assert (answer.status_code, FACT in answer.text) == (404, False)
+
+
+async def test_every_artifact_is_on_one_page(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    many = [{"name": f"artifact-{number:02}", **text_output("x")} for number in range(60)]
+    ok(await store(client, *many))
+    viewer, url, seen = await signed_in("viewer"), NAMESPACE, set[str]()
+    for _ in range(2):
+        shown = await page(viewer, url)
+        seen |= {link for link in shown.links if "/artifact-" in link}
+        url = next((link for link in shown.links if "page=" in link), "")
+    assert (len(seen), url) == (60, "")
+
+
+def test_of_a_long_text_what_stands_around_the_passages_is_shown() -> None:
+    text = "".join(f"{number:06} " for number in range(10_000))
+    for cited in ([(7, 13)], [(7, 13), (10, 20), (20, 25)], [(0, 6), (60_000, 90_000)]):
+        parts = passages(text, cited)
+        marked = "".join(part.text for part in parts if part.is_cited)
+        assert marked == "".join(
+            text[at] for at in range(len(text)) if any(i <= at < j for i, j in cited)
+        )
+        assert sum(len(part.text) for part in parts) < MAX_CHARS
+    assert len(passages(text, [])[0].text) == MAX_CHARS
+    assert passages("short", [(9, 12)]) == passages("short", [])
+    assert [one.text for one in passages("one two", [(4, 7)])] == ["one ", "two"]
