@@ -288,6 +288,7 @@ TEXTS = SimpleNamespace(
     sides=("Left", "Right"),
     strategy="Strategy",
     strategy_own="that of the session",
+    settings_title="Settings",
     settings_hint="Settings that a strategy does not have are left out.",
     settings=(
         ("window", "Exchanges shown (window)"),
