@@ -80,6 +80,15 @@ class Api:
         self.made.append(_curl(self.calls.host, path, query))
         return await self._call("GET", path, query=query)
 
+    async def ask(self, path: str, body: Mapping[str, Any]) -> Json:
+        """Return what a method answers that takes a body and changes nothing.
+
+        Raises:
+            ApiRefusal: it is not a success.
+        """
+        self.made.append(_curl(self.calls.host, path, (), body))
+        return await self._call("POST", path, body=body)
+
     async def send(
         self,
         method: str,
@@ -123,7 +132,11 @@ def _read(answer: InProcessAnswer) -> Json:
     return found
 
 
-def _curl(host: str, path: str, query: Query) -> str:
+def _curl(host: str, path: str, query: Query, body: Mapping[str, Any] | None = None) -> str:
     """Return a call as a command, with the key left out."""
     url = f"http://{host}{path}" + (f"?{urlencode(query)}" if query else "")
-    return f'curl -H "Authorization: Bearer $KEY" {shlex.quote(url)}'
+    command = f'curl -H "Authorization: Bearer $KEY" {shlex.quote(url)}'
+    if body is None:
+        return command
+    sent = shlex.quote(json.dumps(body, ensure_ascii=False))
+    return f'{command} -X POST -H "Content-Type: application/json" -d {sent}'

@@ -25,7 +25,10 @@ class Entry:
     keys: str = ""
 
 
-_OF_ENGINE = (Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),)
+_OF_ENGINE = (
+    Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
+)
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 
 
