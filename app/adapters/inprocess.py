@@ -7,6 +7,7 @@ idempotency stand around the routes. The caller is in the ASGI scope, which no c
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlencode
 
 import httpx2
 
@@ -76,6 +77,29 @@ class InProcess:
                 timeout=None,
             )
         return InProcessAnswer(answer.status_code, answer.content)
+
+    async def pass_on(
+        self, path: str, query: Sequence[tuple[str, str]], receive: _Receive, send: _Send
+    ) -> None:
+        """Send a GET, and pass its answer on as it comes, for one of any length."""
+        scope: _Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": urlencode(query).encode(),
+            "headers": [
+                (b"host", self.host.encode("latin-1")),
+                (b"x-request-id", self.request_id.encode("latin-1")),
+            ],
+            "client": (self.address or "", 0),
+            "server": None,
+        }
+        await self._handed_over(scope, receive, send)
 
     async def _handed_over(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         scope[CALLER] = self.caller

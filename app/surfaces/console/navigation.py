@@ -28,8 +28,13 @@ class Entry:
 _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
 )
-_OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
+_OF_SERVICE: tuple[Entry, ...] = (
+    Entry("", TEXTS.engines, Permission.ENGINES_LIST),
+    Entry("keys", TEXTS.api_keys, Permission.KEYS_MANAGE),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST_ALL),
+)
 
 
 def of_engine(caller: Caller) -> Iterator[Entry]:

@@ -1,7 +1,9 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
 from app.surfaces.console.pages import (
+    audit,
     engines,
+    keys,
     memories,
     memory,
     rollback,
@@ -17,4 +19,6 @@ ROUTES: tuple[Route, ...] = (
     *memory.ROUTES,
     *rollback.ROUTES,
     *search.ROUTES,
+    *keys.ROUTES,
+    *audit.ROUTES,
 )
