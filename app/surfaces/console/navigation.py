@@ -29,6 +29,7 @@ _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
     Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
+    Entry("settings", TEXTS.settings, Permission.ENGINES_GET),
 )
 _OF_SERVICE: tuple[Entry, ...] = (
     Entry("", TEXTS.engines, Permission.ENGINES_LIST),

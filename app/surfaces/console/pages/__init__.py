@@ -8,7 +8,9 @@ from app.surfaces.console.pages import (
     memory,
     rollback,
     search,
+    settings,
     signing,
+    trial,
 )
 from app.surfaces.console.routes import Route
 
@@ -21,4 +23,6 @@ ROUTES: tuple[Route, ...] = (
     *search.ROUTES,
     *keys.ROUTES,
     *audit.ROUTES,
+    *settings.ROUTES,
+    *trial.ROUTES,
 )
