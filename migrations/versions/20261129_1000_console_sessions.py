@@ -27,6 +27,12 @@ def upgrade() -> None:
         sa.Column("last_use_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("end_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("address", sa.Text(), nullable=True),
+        sa.Column(
+            "spent_forms",
+            postgresql.ARRAY(sa.Text()),
+            server_default="{}",
+            nullable=False,
+        ),
         sa.PrimaryKeyConstraint("session_hash", name=op.f("pk_console_sessions")),
     )
     op.create_index("ix_console_sessions_key_id", "console_sessions", ["key_id"])

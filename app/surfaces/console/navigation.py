@@ -27,13 +27,20 @@ class Entry:
 
 _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
     Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
     Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
     Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
     Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
     Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
+    Entry("settings", TEXTS.engine_settings, Permission.ENGINES_GET),
 )
-_OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
+_OF_SERVICE = (
+    Entry("", TEXTS.engines, Permission.ENGINES_LIST),
+    Entry("keys", TEXTS.api_keys, Permission.KEYS_MANAGE),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST_ALL),
+)
 
 
 def of_engine(caller: Caller) -> Iterator[Entry]:

@@ -128,6 +128,16 @@ class Sessions:
         async with self.resources.db.transaction() as session:
             await repository.note_use(session, row.session_hash, _USE_PRECISION)
 
+    async def spend_form(self, value: str, form_id: str) -> bool:
+        """Note that a form is sent that makes a secret; return False if it was before."""
+        async with self.resources.db.transaction() as session:
+            return await repository.spend_form(session, _hash_of(value), form_id)
+
+    async def give_form_back(self, value: str, form_id: str) -> None:
+        """Note that such a form was refused, and may be sent again."""
+        async with self.resources.db.transaction() as session:
+            await repository.give_form_back(session, _hash_of(value), form_id)
+
     async def end(self, value: str) -> None:
         """End a session."""
         async with self.resources.db.transaction() as session:

@@ -1,20 +1,25 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
 from app.surfaces.console.pages import (
+    audit,
     context,
     deleted,
     deletion,
     engines,
+    keys,
     memories,
     memory,
     operations,
     removal,
     revisions,
     rollback,
+    search,
     session,
     sessions,
+    settings,
     signing,
     tasks,
+    trial,
     undo,
 )
 from app.surfaces.console.routes import Route
@@ -35,4 +40,9 @@ ROUTES: tuple[Route, ...] = (
     *session.ROUTES,
     *context.ROUTES,
     *tasks.ROUTES,
+    *search.ROUTES,
+    *keys.ROUTES,
+    *audit.ROUTES,
+    *settings.ROUTES,
+    *trial.ROUTES,
 )

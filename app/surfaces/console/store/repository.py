@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, insert, literal, or_, select, update
+from sqlalchemy import all_, delete, func, insert, literal, or_, select, update
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
@@ -60,6 +60,28 @@ async def note_use(session: Session, session_hash: bytes, precision: timedelta) 
         update(_Row)
         .where(_Row.session_hash == session_hash, _Row.last_use_time <= now - literal(precision))
         .values(last_use_time=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def spend_form(session: Session, session_hash: bytes, form_id: str) -> bool:
+    """Note that a form of a session is sent; return False if it was before."""
+    statement = (
+        update(_Row)
+        .where(_Row.session_hash == session_hash, literal(form_id) != all_(_Row.spent_forms))
+        .values(spent_forms=func.array_append(_Row.spent_forms, form_id))
+        .returning(_Row.session_hash)
+        .execution_options(synchronize_session=False)
+    )
+    return (await session.execute(statement)).first() is not None
+
+
+async def give_form_back(session: Session, session_hash: bytes, form_id: str) -> None:
+    """Note that a form has changed nothing, and may be sent again."""
+    await session.execute(
+        update(_Row)
+        .where(_Row.session_hash == session_hash)
+        .values(spent_forms=func.array_remove(_Row.spent_forms, form_id))
         .execution_options(synchronize_session=False)
     )
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import Index, LargeBinary, Text
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base
@@ -33,3 +33,5 @@ class ConsoleSessionRow(Base):
     end_time: Mapped[datetime]
     address: Mapped[str | None] = mapped_column(Text)
     """The IP address of the sign-in."""
+    spent_forms: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
+    """The ids of the forms that made a secret: sent again, they make no second one."""

@@ -1,0 +1,206 @@
+"""Screen 15, first half: the API keys. A secret is shown once, in the answer to its form."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Role
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.routes import Route
+from app.surfaces.console.sessions import Sessions
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+
+_API = "/v1/keys"
+_HERE = "/console/keys"
+_ONE = f"{_HERE}/{{key}}"
+_CONFLICT = 409
+_FAILURE = 500
+_HOUR_SECONDS = 3_600
+_MINUTES = len("2026-01-15T12:00")
+
+
+class KeyForm(ChangeForm):
+    """A new key."""
+
+    display_name: str = ""
+    roles: tuple[str, ...] = ()
+    projects: str = ""
+    engines: str = ""
+    conditions: str = ""
+    expire_time: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Return the request; what is empty is left out."""
+        expiry = self.expire_time.strip()
+        if expiry and not expiry.endswith("Z"):
+            expiry += ":00Z" if len(expiry) == _MINUTES else "Z"
+        conditions: dict[str, list[str]] = {}
+        for line in filter(str.strip, self.conditions.splitlines()):
+            key, _, value = line.partition("=")
+            conditions.setdefault(key.strip(), []).append(value.strip())
+        reach = {
+            "roles": list(self.roles),
+            "projects": self.projects.split(),
+            "engines": self.engines.split(),
+            "scopeConditions": conditions,
+            "expireTime": expiry,
+        }
+        named = {name: value for name, value in reach.items() if value}
+        return {"displayName": self.display_name, **named}
+
+
+class RotationForm(ChangeForm):
+    """A new secret, and the hours for which the former ones still work."""
+
+    hours: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Return the request; the API says what is wrong with a text that is no number."""
+        hours = self.hours.strip()
+        if not hours:
+            return {}
+        is_number = hours.isdecimal() and len(hours) < len(str(_HOUR_SECONDS))
+        return {"gracePeriod": f"{int(hours) * _HOUR_SECONDS}s" if is_number else hours}
+
+
+async def show(visit: Visit) -> Response:
+    """Show the keys, newest first."""
+    found = await visit.api.get(_API, visit.page_query())
+    return visit.render(
+        "keys.html",
+        keys=[_row(key, visit.now) for key in found["keys"] or []],
+        next_page=found["nextPageToken"],
+        here=_HERE,
+    )
+
+
+def _row(key: Json, now: datetime) -> Json:
+    expiry = key["expireTime"]
+    if key["revokeTime"]:
+        state = TEXTS.key_revoked
+    elif expiry and datetime.fromisoformat(expiry) <= now:
+        state = TEXTS.key_expired
+    else:
+        state = TEXTS.key_works
+    return Json(
+        key,
+        id=last_part(key["name"]),
+        state=state,
+        is_live=state == TEXTS.key_works,
+        reach=_reach(key),
+    )
+
+
+def _reach(key: Json) -> list[str]:
+    """Return in words what a key reaches."""
+    parts = [
+        words.format(names=", ".join(key[name]))
+        for name, words in (("projects", TEXTS.key_projects), ("engines", TEXTS.key_engines))
+        if key[name]
+    ]
+    for name, values in sorted((key["scopeConditions"] or {}).items()):
+        allowed = TEXTS.key_or.join(values)
+        parts.append(TEXTS.key_condition.format(key=name, values=allowed))
+    return parts or [TEXTS.key_all]
+
+
+async def show_form(visit: Visit) -> Response:
+    """Show the form that makes a key."""
+    return _form(visit, KeyForm(request_id="-"), {}, 200)
+
+
+def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
+    return visit.render(
+        "key_new.html", status, form=form, roles=list(Role), faults=faults, here=_HERE
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Make a key, and show its secret."""
+    form = await read_form(visit.request, KeyForm, visit.session)
+    try:
+        return await _with_secret(visit, _API, form.request_id, form.body())
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        return _form(visit, form, refused.fields or {"": refused.message}, BAD_REQUEST)
+
+
+async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str, Any]) -> Response:
+    """Have a secret made and show it; a form that has made one makes no other."""
+    sessions, value = Sessions.of(visit.request), visit.session.value
+    if not await sessions.spend_form(value, form_id):
+        return visit.render("key_secret.html", _CONFLICT, key=None, here=_HERE)
+    try:
+        key = await visit.api.send("POST", path, body)
+    except ApiRefusal as refused:
+        if refused.status < _FAILURE:
+            # After a failure, nobody knows whether the key was made.
+            await sessions.give_form_back(value, form_id)
+        raise
+    return visit.render("key_secret.html", key=key, here=_HERE)
+
+
+def _path_of(visit: Visit) -> str:
+    return f"{_API}/{quote(str(visit.request.path_params['key']), safe='')}"
+
+
+async def show_rotation(visit: Visit) -> Response:
+    """Ask before a key gets a new secret."""
+    return await _ask(visit, "key_rotate.html")
+
+
+async def show_revocation(visit: Visit) -> Response:
+    """Ask before a key is revoked."""
+    return await _ask(visit, "key_revoke.html")
+
+
+async def _ask(
+    visit: Visit, template: str, refused: ApiRefusal | None = None, hours: str = ""
+) -> Response:
+    key = await visit.api.get(_path_of(visit))
+    return visit.render(
+        template,
+        BAD_REQUEST if refused else 200,
+        key=_row(key, visit.now),
+        faults={} if refused is None else refused.fields or {"": refused.message},
+        hours=hours,
+        here=_HERE,
+    )
+
+
+async def rotate(visit: Visit) -> Response:
+    """Give a key a new secret, and show it."""
+    form = await read_form(visit.request, RotationForm, visit.session)
+    try:
+        return await _with_secret(visit, f"{_path_of(visit)}:rotate", form.request_id, form.body())
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        return await _ask(visit, "key_rotate.html", refused, form.hours)
+
+
+async def revoke(visit: Visit) -> Response:
+    """Revoke a key; once more changes nothing."""
+    await read_form(visit.request, ChangeForm, visit.session)
+    try:
+        await visit.api.send("POST", f"{_path_of(visit)}:revoke", {})
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        return await _ask(visit, "key_revoke.html", refused)
+    return redirect(_HERE)
+
+
+ROUTES = (
+    Route(_HERE, get=show),
+    Route(f"{_HERE}/new", get=show_form, post=create),
+    Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
+    Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
+)

@@ -1,0 +1,276 @@
+"""Screen 16: the settings of an engine, as fields and as JSON."""
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+from starlette.responses import Response
+from typing_extensions import override
+
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.permissions import Permission
+from app.kernel.ranking import Ranking
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import VersionForm, read_form
+from app.surfaces.console.pages.memories import TOPICS
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.templating import pretty
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+
+_PATH = f"{ENGINE}/settings"
+_CONFLICT = 409
+_PARTS = {
+    "displayName": TEXTS.display_name,
+    "description": TEXTS.description,
+    "labels": TEXTS.labels,
+    "contextSpec": TEXTS.configuration,
+}
+"""The parts of an engine that change together, with their labels."""
+_BANK = ("contextSpec", "memoryBankConfig")
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "displayName": ("displayName",),
+    "model": (*_BANK, "generationConfig", "model"),
+    "ranking": (*_BANK, "similaritySearchConfig", "ranking"),
+    "ttl": (*_BANK, "ttlConfig", "defaultTtl"),
+    "revisionTtl": (*_BANK, "ttlConfig", "memoryRevisionDefaultTtl"),
+}
+_CUSTOMIZATIONS = (*_BANK, "customizationConfigs")
+_LABELS = {
+    "displayName": TEXTS.display_name,
+    "model": TEXTS.model,
+    "ranking": TEXTS.ranking,
+    "ttl": TEXTS.ttl,
+    "revisionTtl": TEXTS.revision_ttl,
+    "topics": TEXTS.custom_topics,
+}
+
+
+class DocumentForm(VersionForm):
+    """The settings as JSON, and what they were when the form was made."""
+
+    document: str = ""
+    was: str = Field(min_length=1)
+
+    def text(self) -> str:
+        """Return the settings that are wanted, as JSON."""
+        return self.document
+
+
+class FieldsForm(DocumentForm):
+    """The common settings, each in a field."""
+
+    display_name: str = ""
+    model: str = ""
+    ranking: str = ""
+    ttl: str = ""
+    revision_ttl: str = ""
+    topics: str = ""
+
+    def values(self) -> dict[str, str]:
+        """Return the fields by their names in the form."""
+        named = self.model_dump(by_alias=True)
+        return {name: named[name].strip() for name in _LABELS}
+
+    @override
+    def text(self) -> str:
+        """Return the former settings with the changed fields."""
+        document = _object(self.was)
+        before = _fields(document)
+        for name, value in self.values().items():
+            if value != before[name]:
+                _put(document, name, value)
+        return pretty(document)
+
+
+def _fields(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the common settings of a document."""
+    found = {name: _at(document, place) or "" for name, place in _PLACES.items()}
+    topics = _general(_at(document, _CUSTOMIZATIONS) or []).get("memoryTopics") or []
+    return {**found, "topics": "\n".join(map(_topic_line, topics))}
+
+
+def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON
+    for name in place:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
+
+
+def _general(customizations: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the customization of all scopes."""
+    return next((one for one in customizations if not one.get("scopeKeys")), {})
+
+
+def _topic_line(topic: Mapping[str, Any]) -> str:
+    own = topic.get("customMemoryTopic")
+    if own is None:
+        return str(_at(topic, ("managedMemoryTopic", "managedTopicEnum")) or "")
+    described = " ".join((own.get("description") or "").split())
+    return f"{own['label']}: {described}" if described else str(own["label"])
+
+
+def _topic(line: str) -> dict[str, Any]:
+    if line.strip() in TOPICS:
+        return {"managedMemoryTopic": {"managedTopicEnum": line.strip()}}
+    label, _, described = (part.strip() for part in line.partition(":"))
+    own = {"label": label, "description": described} if described else {"label": label}
+    return {"customMemoryTopic": own}
+
+
+def _put(document: dict[str, Any], name: str, value: str) -> None:
+    """Set a common setting; an empty one is removed."""
+    if name == "topics":
+        _put_topics(document, [_topic(line) for line in value.splitlines() if line.strip()])
+        return
+    *above, last = _PLACES[name]
+    holder = document
+    for part in above:
+        holder = holder.setdefault(part, {})
+    if value:
+        holder[last] = value
+    else:
+        holder.pop(last, None)
+
+
+def _put_topics(document: dict[str, Any], topics: list[dict[str, Any]]) -> None:
+    holder = document
+    for part in _BANK:
+        holder = holder.setdefault(part, {})
+    customizations = holder.setdefault(_CUSTOMIZATIONS[-1], [])
+    general = _general(customizations)
+    if not general:
+        customizations.append(general)
+    general.pop("memoryTopics", None)
+    if topics:
+        general["memoryTopics"] = topics
+
+
+def _document(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of an engine that can be changed."""
+    return {name: copy.deepcopy(engine[name]) for name in _PARTS if engine.get(name)}
+
+
+def _texts(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parts of a document as texts."""
+    found = {name: document.get(name) or "" for name in _PARTS}
+    return {
+        name: value if isinstance(value, str) else pretty(value) for name, value in found.items()
+    }
+
+
+async def show(visit: Visit) -> Response:
+    """Show the settings, in forms for those who may change them."""
+    engine = await visit.api.get(visit.engine_path)
+    document = pretty(_document(engine))
+    return _page(visit, _shown(engine["etag"], document, document))
+
+
+def _shown(etag: str, was: str, document: str) -> DocumentForm:
+    return DocumentForm(request_id="-", etag=etag, was=was, document=document)
+
+
+def _page(
+    visit: Visit,
+    form: DocumentForm,
+    status: int = 200,
+    fields: Mapping[str, str] | None = None,
+    faults: Mapping[str, str] | None = None,
+    conflict: Json | None = None,
+) -> Response:
+    return visit.render(
+        "settings.html",
+        status,
+        form=form,
+        fields=fields or _fields(json.loads(form.was)),
+        labels=_LABELS,
+        rankings=list(Ranking),
+        faults=_beside(faults or {}),
+        conflict=conflict,
+        parts_labels=_PARTS,
+        may_edit=visit.may(Permission.ENGINES_UPDATE),
+        may_try=visit.may(Permission.MEMORIES_GENERATE),
+        here=f"{visit.engine_url}/settings",
+    )
+
+
+def _beside(faults: Mapping[str, str]) -> dict[str, str]:
+    """Return faults by the names of the form's fields; others by those of the API."""
+    places = {".".join(place): name for name, place in _PLACES.items()}
+    return {places.get(path, path): fault for path, fault in faults.items()}
+
+
+async def save_fields(visit: Visit) -> Response:
+    """Change the common settings."""
+    form = await read_form(visit.request, FieldsForm, visit.session)
+    return await _save(visit, form, form.values())
+
+
+async def save_document(visit: Visit) -> Response:
+    """Change the settings to those of a JSON document."""
+    form = await read_form(visit.request, DocumentForm, visit.session)
+    return await _save(visit, form, None)
+
+
+async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | None) -> Response:
+    was = _object(form.was)
+    text = form.text()
+    try:
+        document = _object(text)
+    except InvalidArgument as error:
+        return _page(visit, form, BAD_REQUEST, faults={"document": error.message})
+    shown = _shown(form.etag, form.was, text)
+    if document == was:
+        return _page(visit, shown, BAD_REQUEST, faults={"": TEXTS.must_change})
+    changed = sorted(name for name in _PARTS if document.get(name) != was.get(name))
+    # A name that is no part goes along, so that the API says what is wrong with it.
+    sent = {name: document[name] for name in document if name in changed or name not in _PARTS}
+    try:
+        await visit.api.send(
+            "PATCH",
+            visit.engine_path,
+            sent,
+            request_id=form.request_id,
+            etag=form.etag,
+            mask=",".join(changed) or None,
+        )
+    except ApiRefusal as refused:
+        if refused.is_stale:
+            return await _conflict(visit, document, was)
+        if refused.status != BAD_REQUEST:
+            raise
+        faults = refused.fields or {"": refused.message}
+        return _page(visit, shown, BAD_REQUEST, fields, faults)
+    return redirect(f"{visit.engine_url}/settings")
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fault = TEXTS.settings_not_json.format(fault=error)
+        raise InvalidArgument(fault, Reason.FIELD_INVALID) from None
+    if not isinstance(found, dict):
+        fault = TEXTS.settings_not_json.format(fault=type(found).__name__)
+        raise InvalidArgument(fault, Reason.FIELD_INVALID)
+    return found
+
+
+async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) -> Response:
+    engine = await visit.api.get(visit.engine_path)
+    theirs = _document(engine)
+    versions = Json(yours=_texts(yours), theirs=_texts(theirs), was=_texts(was))
+    shown = _shown(engine["etag"], pretty(theirs), pretty(yours))
+    return _page(visit, shown, _CONFLICT, conflict=versions)
+
+
+ROUTES = (
+    Route(_PATH, get=show, post=save_fields),
+    Route(f"{_PATH}/json", post=save_document),
+)

@@ -1,0 +1,104 @@
+"""Try the settings of an engine: what it would remember of a talk, and what not and why."""
+
+import asyncio
+import re
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.pages.memories import Filters
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.templating import last_part
+from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+
+_PATH = f"{ENGINE}/settings/try"
+_WAITS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.5)
+"""The times between looks at the preview, until the page says that it is not ready."""
+_TURN = re.compile(r"(?i)\s*(user|model)\s*:\s*")
+
+
+class TrialForm(ChangeForm):
+    """A talk, one turn a line, and the scope that it belongs to."""
+
+    scope: str = ""
+    talk: str = ""
+
+    def body(self, locked: tuple[str, ...]) -> dict[str, Any]:
+        """Return the request of a preview; the locked part of the scope wins."""
+        pairs = (one.partition("=") for one in (*self.scope.splitlines(), *locked) if one.strip())
+        lines = filter(str.strip, self.talk.splitlines())
+        return {
+            "scope": {key.strip(): value.strip() for key, _, value in pairs},
+            "directContentsSource": {"events": [_event(line) for line in lines]},
+            "validateOnly": True,
+        }
+
+
+def _event(line: str) -> dict[str, Any]:
+    found = _TURN.match(line)
+    role = found[1].lower() if found else "user"
+    text = line[found.end() :] if found else line
+    return {"content": {"role": role, "parts": [{"text": text}]}}
+
+
+async def show(visit: Visit) -> Response:
+    """Show the form, or the preview that was asked for."""
+    operation_id = visit.request.query_params.get("operation", "")
+    if operation_id:
+        return _page(visit, operation=await _waited(visit, operation_id))
+    return _page(visit)
+
+
+async def _waited(visit: Visit, operation_id: str) -> Json:
+    """Return an operation, if need be as it is after a few seconds."""
+    path = f"{visit.engine_path}/operations/{quote(operation_id, safe='')}"
+    operation = await visit.api.get(path)
+    for seconds in _WAITS_SECONDS:
+        if operation["done"]:
+            break
+        await asyncio.sleep(seconds)
+        operation = await visit.api.get(path)
+    return operation
+
+
+def _page(
+    visit: Visit,
+    *,
+    form: TrialForm | None = None,
+    operation: Json | None = None,
+    refused: ApiRefusal | None = None,
+) -> Response:
+    faults = {} if refused is None else refused.fields or {"": refused.message}
+    return visit.render(
+        "trial.html",
+        BAD_REQUEST if refused else 200,
+        form=form or TrialForm(request_id="-"),
+        operation=operation,
+        faults=faults,
+        conditions=visit.session.caller.reach.conditions,
+        here=f"{visit.engine_url}/settings/try",
+    )
+
+
+async def run(visit: Visit) -> Response:
+    """Ask for the preview of a talk."""
+    form = await read_form(visit.request, TrialForm, visit.session)
+    locked = Filters.of(visit.request.query_params, visit.session.caller.reach.conditions).locked
+    try:
+        operation = await visit.api.send(
+            "POST",
+            f"{visit.engine_path}/memories:generate",
+            form.body(locked),
+            request_id=form.request_id,
+        )
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        return _page(visit, form=form, refused=refused)
+    return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
+
+
+ROUTES = (Route(_PATH, get=show, post=run),)

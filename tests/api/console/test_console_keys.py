@@ -1,0 +1,186 @@
+"""API keys, whose secret is shown once, and the audit log."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.kernel.clock import FixedClock
+from tests.api.console.conftest import SignedIn
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ok
+from tests.support.console import Page, page, sign_in, submit
+from tests.support.keys import client_with
+from tests.support.operations import create_memory
+
+KEYS = "/console/keys"
+NEW = f"{KEYS}/new"
+AUDIT = "/console/audit"
+OF_ENGINE = "/console/e/1/audit"
+_SECRET = re.compile(r"omb_\w+")
+
+
+@pytest.fixture
+async def admin(visitor: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A browser of an administrator."""
+    await sign_in(visitor, ADMIN_KEY)
+    return visitor
+
+
+async def _listed(app: FastAPI) -> list[dict[str, Any]]:
+    async with client_with(app, ADMIN_KEY, "http://test") as caller:
+        found: list[dict[str, Any]] = ok(await caller.get("/v1/keys"))["keys"]
+    return found
+
+
+async def test_a_new_key_shows_its_secret_once_and_a_reload_makes_no_second(
+    admin: httpx.AsyncClient, app: FastAPI
+) -> None:
+    form = (await page(admin, NEW)).forms[NEW]
+    wanted = {
+        **form,
+        "displayName": "<b>travel</b> agent",
+        "roles": ["viewer", "editor"],
+        "projects": "default",
+        "engines": "1",
+        "conditions": "user_id=42\r\nuser_id = 43\r\napp=x",
+        "expireTime": "2027-01-15T12:00",
+    }
+    made = await admin.post(NEW, data=wanted)
+    assert made.status_code == 200, Page(made).text
+    [secret] = set(_SECRET.findall(made.text))
+    assert (made.status_code, made.headers["cache-control"]) == (200, "no-store")
+    assert 'data-copy="secret"' in made.text
+    again = await admin.post(NEW, data=wanted)
+    assert (again.status_code, _SECRET.findall(again.text)) == (409, [])
+    assert "has done its work" in again.text
+    keys = await _listed(app)
+    assert [key["displayName"] for key in keys].count(wanted["displayName"]) == 1
+    key = keys[0]
+    assert key["roles"] == ["viewer", "editor"]
+    assert (key["projects"], key["engines"]) == (["default"], ["1"])
+    assert key["scopeConditions"] == {"user_id": ["42", "43"], "app": ["x"]}
+    assert key["expireTime"] == "2027-01-15T12:00:00Z"
+    async with client_with(app, secret) as holder:
+        ok(await holder.get("/memories"))
+    listed = await admin.get(KEYS)
+    assert secret not in listed.text
+    assert "<b>travel" not in listed.text
+    words = Page(listed).text
+    for expected in (
+        "<b>travel</b> agent",
+        "looks, creates, edits, deletes and rolls back",
+        "projects default",
+        "engines 1",
+        "only where user_id is 42 or 43",
+        "works",
+    ):
+        assert expected in words, expected
+
+
+async def test_a_refused_form_keeps_what_was_typed_and_may_be_sent_again(
+    admin: httpx.AsyncClient,
+) -> None:
+    form = (await page(admin, NEW)).forms[NEW]
+    typed = {**form, "displayName": "x", "conditions": "user_id", "engines": "one"}
+    refused = await admin.post(NEW, data=typed)
+    shown = Page(refused)
+    assert (refused.status_code, shown.forms[NEW]["conditions"]) == (400, "user_id")
+    assert "engines" in shown.text
+    corrected = {**typed, "conditions": "", "engines": "", "roles": "viewer"}
+    assert (await admin.post(NEW, data=corrected)).status_code == 200
+
+
+async def test_a_key_is_rotated_and_revoked_after_a_question(
+    admin: httpx.AsyncClient, app: FastAPI, clock: FixedClock
+) -> None:
+    form = (await page(admin, NEW)).forms[NEW]
+    made = await admin.post(NEW, data={**form, "displayName": "x", "roles": "viewer"})
+    [first] = set(_SECRET.findall(made.text))
+    one = f"{KEYS}/{(await _listed(app))[0]['name'].rpartition('/')[2]}"
+    rotate, revoke = f"{one}/rotate", f"{one}/revoke"
+    links = (await page(admin, KEYS)).links
+    assert {rotate, revoke} <= set(links)
+    refused = await submit(admin, rotate, rotate, hours="soon")
+    assert (refused.status_code, Page(refused).forms[rotate]["hours"]) == (400, "soon")
+    asked = (await page(admin, rotate)).forms[rotate]
+    rotated = await admin.post(rotate, data={**asked, "hours": "2"})
+    [second] = set(_SECRET.findall(rotated.text))
+    assert (await admin.post(rotate, data=asked)).status_code == 409
+    assert second != first
+    async with client_with(app, first) as former, client_with(app, second) as latter:
+        assert (await former.get("/memories")).status_code == 200, "within its grace"
+        ok(await latter.get("/memories"))
+        for form in ({"requestId": "1"}, {"requestId": "1", "token": "x"}):
+            assert (await admin.post(revoke, data=form)).status_code == 403
+        ok(await latter.get("/memories"))
+        asked = (await page(admin, revoke)).forms[revoke]
+        for _ in range(2):
+            done = await admin.post(revoke, data=asked)
+            assert (done.status_code, done.headers["location"]) == (303, KEYS)
+        clock.advance(timedelta(seconds=1))
+        assert (await latter.get("/memories")).status_code == 401
+    shown = await page(admin, KEYS)
+    assert "revoked" in shown.text
+    assert revoke not in shown.links
+
+
+async def test_a_form_without_a_token_makes_no_key(admin: httpx.AsyncClient, app: FastAPI) -> None:
+    before = await _listed(app)
+    for token in ({}, {"token": "x"}):
+        form = {**token, "requestId": "1", "displayName": "x", "roles": "admin"}
+        assert (await admin.post(NEW, data=form)).status_code == 403
+    assert await _listed(app) == before
+
+
+async def test_only_who_manages_keys_or_sees_the_audit_meets_these_screens(
+    signed_in: SignedIn, admin: httpx.AsyncClient
+) -> None:
+    assert {KEYS, AUDIT} <= set((await page(admin, "/console")).links)
+    assert OF_ENGINE in (await page(admin, "/console/e/1/memories")).links
+    for browser in (
+        await signed_in("editor"),
+        await signed_in("admin", scope_conditions={"user_id": ["42"]}),
+    ):
+        links = {*(await page(browser, "/console/e/1/memories")).links}
+        assert not links & {KEYS, AUDIT, OF_ENGINE}
+        for url in (KEYS, f"{KEYS}/1/rotate", AUDIT, OF_ENGINE):
+            assert "No permission" in (await page(browser, url, 403)).text, url
+        for url in (f"{AUDIT}/export", f"{OF_ENGINE}/export"):
+            assert (await browser.get(url)).status_code == 403
+    of_engine = await signed_in("admin", engines=["1"])
+    links = {*(await page(of_engine, OF_ENGINE)).links}
+    assert (OF_ENGINE in links, AUDIT in links) == (True, False)
+
+
+async def test_the_audit_is_filtered_paged_and_downloaded(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient, app: FastAPI
+) -> None:
+    names = [(await create_memory(client, f"fact {n}"))["name"] for n in range(55)]
+    for here in (AUDIT, OF_ENGINE):
+        found: list[str] = []
+        url = f"{here}?method=createMemory"
+        while url:
+            shown = await page(admin, url)
+            found += re.findall(r"memories/(\d+)", shown.text)
+            url = next((link for link in shown.links if "page=" in link), "")
+        assert sorted(found) == sorted(name.rpartition("/")[2] for name in names)
+        one = names[7].rpartition("/")[2]
+        shown = await page(admin, f"{here}?resource={one}&result=OK&after=2026-01-01T00:00")
+        assert shown.text.count("createMemory") == 1
+        assert "No event matches" in (await page(admin, f"{here}?caller=nobody")).text
+        assert "must be" in (await page(admin, f"{here}?after=soon", 400)).text
+        file = await admin.get(f"{here}/export?resource={one}")
+        [event] = map(json.loads, file.text.splitlines())
+        assert event["resource"] == names[7]
+        assert file.headers["content-type"] == "application/x-ndjson"
+        assert "audit.ndjson" in file.headers["content-disposition"]
+        refused = await admin.get(f"{here}/export?after=soon")
+        assert (refused.status_code, "content-disposition" in refused.headers) == (400, False)
+    async with client_with(app, ADMIN_KEY, "http://test") as caller:
+        latest = ok(await caller.get("/v1/auditEvents"))["auditEvents"][0]
+    assert latest["method"] != "exportAllAuditEvents" or latest["surface"] == "console"

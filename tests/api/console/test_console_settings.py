@@ -1,0 +1,171 @@
+"""Settings of an engine: fields, JSON, two tabs, and a talk to try them on."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from app.platform.operations.services.runner import Runner
+from tests.api.console.conftest import SignedIn
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ok
+from tests.support.console import MEMORIES, Page, page, sign_in, submit
+from tests.support.operations import create_memory
+
+SETTINGS = "/console/e/1/settings"
+AS_JSON = f"{SETTINGS}/json"
+TRIAL = f"{SETTINGS}/try"
+_TOPICS = "USER_PREFERENCES\r\nfood: what the user eats\r\nother"
+
+
+@pytest.fixture
+async def admin(visitor: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A browser of an administrator."""
+    await sign_in(visitor, ADMIN_KEY)
+    return visitor
+
+
+async def _engine(client: httpx.AsyncClient) -> dict[str, Any]:
+    found: dict[str, Any] = ok(await client.get(""))
+    return found
+
+
+async def test_the_common_settings_change_and_all_others_stay(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    config: dict[str, Any] = {
+        "generationConfig": {"generationTriggerConfig": {"generationRule": {"eventCount": 3}}},
+        "customizationConfigs": [{"scopeKeys": ["app"], "enableThirdPersonMemories": True}],
+    }
+    ok(await client.patch("", json={"contextSpec": {"memoryBankConfig": config}}))
+    form = (await page(admin, SETTINGS)).forms[SETTINGS]
+    wanted = {
+        **form,
+        "displayName": "<b>mine</b>",
+        "ranking": "vector",
+        "ttl": "86400s",
+        "topics": _TOPICS,
+    }
+    for _ in range(2):
+        done = await admin.post(SETTINGS, data=wanted)
+        assert (done.status_code, done.headers["location"]) == (303, SETTINGS)
+    engine = await _engine(client)
+    bank = engine["contextSpec"]["memoryBankConfig"]
+    assert engine["displayName"] == "<b>mine</b>"
+    assert bank["generationConfig"] == config["generationConfig"]
+    assert bank["similaritySearchConfig"]["ranking"] == "vector"
+    assert bank["ttlConfig"]["defaultTtl"] == "86400s"
+    former, general = bank["customizationConfigs"]
+    assert former == config["customizationConfigs"][0]
+    own = [topic.get("customMemoryTopic") for topic in general["memoryTopics"]]
+    assert own == [None, {"label": "food", "description": "what the user eats"}, {"label": "other"}]
+    answer = await admin.get(SETTINGS)
+    assert "<b>mine" not in answer.text
+    assert Page(answer).forms[SETTINGS]["topics"] == _TOPICS.replace("\r", "")
+    cleared = await submit(admin, SETTINGS, SETTINGS, ttl="", displayName="", topics="")
+    assert cleared.status_code == 303
+    engine = await _engine(client)
+    assert "displayName" not in engine
+    assert "86400s" not in json.dumps(engine)
+
+
+async def test_what_the_api_says_of_a_setting_stands_beside_its_field(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    before = await _engine(client)
+    refused = await submit(admin, SETTINGS, SETTINGS, ttl="a day", displayName="kept")
+    shown = Page(refused)
+    assert refused.status_code == 400
+    assert 'id="fault-ttl"' in refused.text
+    fields = shown.forms[SETTINGS]
+    assert (fields["ttl"], fields["displayName"]) == ("a day", "kept")
+    for document, words in (
+        ("{", "not a JSON object"),
+        ("[]", "not a JSON object"),
+        ('{"unknown": 1}', "is not a field"),
+        ('{"contextSpec": {"memoryBankConfig": {"similaritySearchConfig": 1}}}', "similarity"),
+    ):
+        refused = await submit(admin, SETTINGS, AS_JSON, document=document)
+        assert (refused.status_code, words in refused.text) == (400, True), document
+    same = await submit(admin, SETTINGS, AS_JSON)
+    assert (same.status_code, "Change a field" in same.text) == (400, True)
+    assert await _engine(client) == before
+
+
+async def test_two_tabs_see_both_versions_and_what_it_was(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    ok(await client.patch("", json={"displayName": "at first"}))
+    first, second = [(await page(admin, SETTINGS)).forms[SETTINGS] for _ in range(2)]
+    assert (await admin.post(SETTINGS, data={**first, "displayName": "one"})).status_code == 303
+    late = await admin.post(SETTINGS, data={**second, "displayName": "two"})
+    shown = Page(late)
+    assert late.status_code == 409
+    for text in ("Yourstwo", "Theirsone", "Beforeat first"):
+        assert text in shown.text, text
+    assert (await _engine(client))["displayName"] == "one"
+    settled = await admin.post(AS_JSON, data=shown.forms[AS_JSON])
+    assert settled.status_code == 303, settled.text
+    assert (await _engine(client))["displayName"] == "two"
+
+
+async def test_who_may_not_change_settings_looks_at_them(
+    signed_in: SignedIn, client: httpx.AsyncClient
+) -> None:
+    before = await _engine(client)
+    for browser in (
+        await signed_in("editor"),
+        await signed_in("admin", scope_conditions={"user_id": ["42"]}),
+    ):
+        shown = await page(browser, SETTINGS)
+        assert "not change them" in shown.text
+        assert SETTINGS not in shown.forms
+        form = (await page(browser, TRIAL)).forms[TRIAL]
+        sent = {**form, "etag": before["etag"], "was": "{}", "document": '{"displayName": "x"}'}
+        assert (await browser.post(AS_JSON, data=sent)).status_code == 403
+        for url in (SETTINGS, AS_JSON, TRIAL):
+            assert (await browser.post(url, data={**sent, "token": "x"})).status_code == 403
+    viewer = await signed_in("viewer")
+    assert TRIAL not in (await page(viewer, SETTINGS)).links
+    assert await _engine(client) == before
+
+
+async def test_a_talk_is_tried_and_nothing_is_stored(
+    signed_in: SignedIn, client: httpx.AsyncClient, runner: Runner
+) -> None:
+    user = await signed_in("user", scope_conditions={"user_id": ["42"]})
+    talk = "user: I like green tea.\nmodel: Noted.\nI live in Oslo."
+    form = (await page(user, TRIAL)).forms[TRIAL]
+    sent = {**form, "scope": "user_id=7", "talk": talk}
+    asked = [await user.post(TRIAL, data=sent) for _ in range(2)]
+    assert len({answer.headers["location"] for answer in asked}) == 1
+    shown, _ = await asyncio.gather(page(user, asked[0].headers["location"]), runner.run_pending())
+    assert "green tea" in shown.text
+    assert "CREATED" in shown.text
+    assert "What would not, and why" in shown.text
+    assert ok(await client.get("memories")) == {"memories": []}
+    assert "No memory" in (await page(user, f"{MEMORIES}?scope=user_id%3D7")).text
+    crowded = "a=1\nb=1\nc=1\nd=1\ne=1"
+    refused = await user.post(TRIAL, data={**sent, "requestId": "2", "scope": crowded})
+    assert (refused.status_code, Page(refused).forms[TRIAL]["talk"]) == (400, talk)
+
+
+async def test_a_preview_of_another_scope_is_not_found(
+    signed_in: SignedIn, client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await create_memory(client, "x")
+    event = {"content": {"role": "user", "parts": [{"text": "I like CANARY tea."}]}}
+    body = {
+        "scope": {"user_id": "7"},
+        "directContentsSource": {"events": [event]},
+        "validateOnly": True,
+    }
+    operation = ok(await client.post("/memories:generate", json=body))["name"].rpartition("/")[2]
+    await runner.run_pending()
+    bound = await signed_in("user", scope_conditions={"user_id": ["42"]})
+    shown = await page(bound, f"{TRIAL}?operation={operation}", 404)
+    assert "CANARY" not in shown.text
+    whole = await page(await signed_in("user"), f"{TRIAL}?operation={operation}")
+    assert "CANARY" in whole.text
