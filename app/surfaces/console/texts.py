@@ -171,6 +171,7 @@ TEXTS = SimpleNamespace(
     tokens="Tokens, in + out",
     cost="Cost",
     dropped="dropped",
+    preview="preview, changes nothing",
     error="Error",
     attempts="Attempts",
     refresh="Refresh",
