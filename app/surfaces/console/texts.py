@@ -214,6 +214,7 @@ TEXTS = SimpleNamespace(
     tokens_both="Tokens, in + out",
     cost="Cost",
     dropped="dropped",
+    preview="preview, changes nothing",
     error="Error",
     attempts="Attempts",
     refresh="Refresh",

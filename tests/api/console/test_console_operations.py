@@ -110,6 +110,7 @@ async def test_a_failed_operation_runs_again_once(
     assert await listed(client) == [_TEA]
     shown = await page(user, one)
     assert f"{one}/retry" not in shown.forms
+    assert f"{one}/undo" not in (await page(await signed_in("editor"), one)).links
     assert targets <= set(shown.links)
     told = await user.post(f"{one}/retry", data={**form, "requestId": "another"})
     assert (told.status_code, 'role="alert"' in told.text) == (409, True)
@@ -129,6 +130,10 @@ async def test_an_undo_does_what_its_preview_says(
     asked = await submit(editor, undo, f"{undo}/preview")
     preview = asked.headers["location"]
     waiting = await page(editor, preview)
+    other = await _newest(client)
+    told = await page(editor, f"{undo}?preview={one.rpartition('/')[2]}", 400)
+    assert "must be a preview of this" in told.text
+    assert "preview, changes nothing" in (await page(editor, other)).text
     assert "waits for a worker" in waiting.text
     assert preview in waiting.links
     await runner.run_pending()

@@ -104,3 +104,25 @@ async def test_calls_bear_id_address_and_surface(app: FastAPI, client: httpx.Asy
         "address": "192.0.2.7",
         "requestId": "a-request",
     }
+
+
+async def test_a_download_is_handed_on_while_it_is_made() -> None:
+    seen: list[str] = []
+
+    async def slow(scope: Scope, _: Receive, send: Send) -> None:
+        assert (scope["path"], scope["query_string"]) == ("/a b", b"filter=x%3D1")
+        assert scope[SURFACE] == "console"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(3):
+            seen.append(f"made {number}")
+            await send({"type": "http.response.body", "body": b"x", "more_body": number < 2})
+
+    async def send(message: Message) -> None:
+        seen.append(message["type"].rpartition(".")[2])
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    made = InProcess(slow, _LISTER, "console", "test", "192.0.2.7", "a-request")
+    await made.forward("/a%20b", [("filter", "x=1")], receive, send)
+    assert seen == ["start", "made 0", "body", "made 1", "body", "made 2", "body"]

@@ -146,6 +146,8 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
     operation, found = await asyncio.gather(visit.api.get(path_of(visit)), revisions_of(visit))
     shown = summary_of(operation, visit.now)
     token = found["nextPageToken"]
+    # Who may not see revisions may undo all the same.
+    has_effect = bool(found["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
     return visit.render(
         "operation.html",
         status,
@@ -156,7 +158,7 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, shown["metadata"]),
-        may_undo=shown["is_done"] and visit.may(Permission.OPERATIONS_UNDO),
+        may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
         may_see_operations=True,
         here=url_of(visit),
         older=f"page={quote(token)}" if token else None,

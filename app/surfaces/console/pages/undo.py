@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from app.kernel.errors import InvalidArgument
 from app.surfaces.console.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.operations import (
@@ -33,12 +34,15 @@ async def show(visit: Visit) -> Response:
     found, *operations = await asyncio.gather(
         revisions_of(visit), *(visit.api.get(path) for path in paths)
     )
+    operation = operations[0]
     preview = operations[1] if asked else None
+    if preview is not None and preview["metadata"]["undoneOperation"] != operation["name"]:
+        raise InvalidArgument.of_field("preview", "must be a preview of this operation's undo.")
     response: Json = (preview or Json())["response"] or Json()
     undone, skipped = response["undoneMemories"] or [], response["skippedMemories"] or []
     return visit.render(
         "undo.html",
-        operation=summary_of(operations[0], visit.now),
+        operation=summary_of(operation, visit.now),
         preview=None if preview is None else summary_of(preview, visit.now),
         undone=[_row(one, found) for one in undone[:_SHOWN]],
         skipped=[_row(one, found) for one in skipped[:_SHOWN]],
