@@ -25,7 +25,10 @@ class Entry:
     keys: str = ""
 
 
-_OF_ENGINE = (Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),)
+_OF_ENGINE = (
+    Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("usage", TEXTS.usage, Permission.USAGE_GET),
+)
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
 
 

@@ -36,7 +36,9 @@ def environment() -> Environment:
         auto_reload=False,
     )
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
-    env.filters.update(plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs)
+    env.filters.update(
+        plain=plain, moment=moment, last=last_part, pretty=pretty, pairs=pairs, number=number
+    )
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -88,3 +90,10 @@ def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
 def pairs(values: dict[str, str]) -> list[str]:
     """Return a map as `key=value`, in the order of the keys."""
     return [f"{key}={value}" for key, value in sorted(values.items())]
+
+
+def number(value: float) -> str:
+    """Return a number with its thousands apart, and at most nine decimal places."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.9f}".rstrip("0").rstrip(".")

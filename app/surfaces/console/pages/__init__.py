@@ -1,6 +1,13 @@
 """The screens, one module each: what a page asks of the API, and how it is rendered."""
 
-from app.surfaces.console.pages import engines, memories, memory, rollback, signing
+from app.surfaces.console.pages import (
+    engines,
+    memories,
+    memory,
+    rollback,
+    signing,
+    usage,
+)
 from app.surfaces.console.routes import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -9,4 +16,5 @@ ROUTES: tuple[Route, ...] = (
     *memories.ROUTES,
     *memory.ROUTES,
     *rollback.ROUTES,
+    *usage.ROUTES,
 )
