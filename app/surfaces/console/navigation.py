@@ -27,6 +27,7 @@ class Entry:
 
 _OF_ENGINE = (
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
     Entry("usage", TEXTS.usage, Permission.USAGE_GET),
 )
 _OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)

@@ -6,6 +6,7 @@ from app.surfaces.console.pages import (
     memory,
     rollback,
     signing,
+    streams,
     usage,
 )
 from app.surfaces.console.routes import Route
@@ -16,5 +17,6 @@ ROUTES: tuple[Route, ...] = (
     *memories.ROUTES,
     *memory.ROUTES,
     *rollback.ROUTES,
+    *streams.ROUTES,
     *usage.ROUTES,
 )

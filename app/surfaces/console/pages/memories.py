@@ -112,7 +112,6 @@ async def show(visit: Visit) -> Response:
         BAD_REQUEST if fault else 200,
         memories=found["memories"] or [],
         filters=chosen,
-        conditions={key: sorted(values) for key, values in sorted(conditions.items())},
         topics=TOPICS,
         fault=fault,
         here=f"{visit.engine_url}/memories",
