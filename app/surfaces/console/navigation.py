@@ -30,7 +30,10 @@ _OF_ENGINE = (
     Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
     Entry("usage", TEXTS.usage, Permission.USAGE_GET),
 )
-_OF_SERVICE: tuple[Entry, ...] = (Entry("", TEXTS.engines, Permission.ENGINES_LIST),)
+_OF_SERVICE: tuple[Entry, ...] = (
+    Entry("", TEXTS.engines, Permission.ENGINES_LIST),
+    Entry("server", TEXTS.server, Permission.SERVER_GET),
+)
 
 
 def of_engine(caller: Caller) -> Iterator[Entry]:

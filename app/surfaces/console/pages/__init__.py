@@ -5,6 +5,7 @@ from app.surfaces.console.pages import (
     memories,
     memory,
     rollback,
+    server,
     signing,
     streams,
     usage,
@@ -19,4 +20,5 @@ ROUTES: tuple[Route, ...] = (
     *rollback.ROUTES,
     *streams.ROUTES,
     *usage.ROUTES,
+    *server.ROUTES,
 )
