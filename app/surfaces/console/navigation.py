@@ -26,6 +26,7 @@ class Entry:
 
 
 _OF_ENGINE = (
+    Entry("", TEXTS.overview, Permission.ENGINES_GET),
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
     Entry("usage", TEXTS.usage, Permission.USAGE_GET),

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.kernel.auth import Conditions
 from app.surfaces.console import filters
 from app.surfaces.console.routes import ENGINE, Route
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, Visit
 
 TOPICS = (
     "USER_PERSONAL_INFO",
@@ -96,11 +96,6 @@ class Filters:
         return filters.all_of(parts)
 
 
-async def show_first(visit: Visit) -> Response:
-    """Send from an engine to its memories."""
-    return redirect(f"{visit.engine_url}/memories")
-
-
 async def show(visit: Visit) -> Response:
     """Show a page of memories; what the API says of a filter stands beside the filter."""
     conditions = visit.session.caller.reach.conditions
@@ -119,7 +114,4 @@ async def show(visit: Visit) -> Response:
     )
 
 
-ROUTES = (
-    Route(ENGINE, get=show_first),
-    Route(f"{ENGINE}/memories", get=show),
-)
+ROUTES = (Route(f"{ENGINE}/memories", get=show),)
