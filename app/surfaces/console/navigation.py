@@ -26,6 +26,7 @@ class Entry:
 
 
 _OF_ENGINE = (
+    Entry("", TEXTS.overview, Permission.ENGINES_GET),
     Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
     Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
     Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
@@ -33,6 +34,8 @@ _OF_ENGINE = (
     Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
     Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
     Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
+    Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
+    Entry("usage", TEXTS.usage, Permission.USAGE_GET),
     Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
     Entry("settings", TEXTS.engine_settings, Permission.ENGINES_GET),
 )
@@ -40,6 +43,7 @@ _OF_SERVICE = (
     Entry("", TEXTS.engines, Permission.ENGINES_LIST),
     Entry("keys", TEXTS.api_keys, Permission.KEYS_MANAGE),
     Entry("audit", TEXTS.audit, Permission.AUDIT_LIST_ALL),
+    Entry("server", TEXTS.server, Permission.SERVER_GET),
 )
 
 

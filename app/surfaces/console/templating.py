@@ -37,7 +37,7 @@ def environment() -> Environment:
     )
     env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
-    env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs)
+    env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -105,3 +105,10 @@ def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
 def pairs(values: dict[str, str]) -> list[str]:
     """Return a map as `key=value`, in the order of the keys."""
     return [f"{key}={value}" for key, value in sorted(values.items())]
+
+
+def number(value: float) -> str:
+    """Return a number with its thousands apart, and at most nine decimal places."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.9f}".rstrip("0").rstrip(".")

@@ -20,7 +20,6 @@ async def test_an_empty_engine_says_what_would_be_there(signed_in: SignedIn) -> 
     viewer = await signed_in("viewer")
     assert "There are no memories here yet" in (await page(viewer, MEMORIES)).text
     assert "No memory matches" in (await page(viewer, f"{MEMORIES}?text=x")).text
-    assert (await viewer.get("/console/e/1")).headers["location"] == MEMORIES
 
 
 async def test_engines_are_shown_with_their_use_to_those_who_may_see_it(
@@ -28,11 +27,11 @@ async def test_engines_are_shown_with_their_use_to_those_who_may_see_it(
 ) -> None:
     await create_memories(client, "a", "b")
     shown = await page(await signed_in("viewer"), "/console")
-    assert "2 / 10000000" in shown.text
-    assert MEMORIES in shown.links
+    assert "2 / 10,000,000" in shown.text
+    assert "/console/e/1" in shown.links
     bound = await page(await signed_in("viewer", scope_conditions={"user_id": ["42"]}), "/console")
-    assert MEMORIES in bound.links
-    assert "10000000" not in bound.text
+    assert "/console/e/1" in bound.links
+    assert "10,000,000" not in bound.text
     none = await page(await signed_in("viewer", engines=["77"]), "/console")
     assert "reaches no engine" in none.text
 

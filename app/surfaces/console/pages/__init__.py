@@ -10,17 +10,21 @@ from app.surfaces.console.pages import (
     memories,
     memory,
     operations,
+    overview,
     removal,
     revisions,
     rollback,
     search,
+    server,
     session,
     sessions,
     settings,
     signing,
+    streams,
     tasks,
     trial,
     undo,
+    usage,
 )
 from app.surfaces.console.routes import Route
 
@@ -45,4 +49,8 @@ ROUTES: tuple[Route, ...] = (
     *audit.ROUTES,
     *settings.ROUTES,
     *trial.ROUTES,
+    *overview.ROUTES,
+    *streams.ROUTES,
+    *usage.ROUTES,
+    *server.ROUTES,
 )

@@ -15,7 +15,7 @@ from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages.memory import may_erase
 from app.surfaces.console.routes import ENGINE, Route
 from app.surfaces.console.templating import pairs
-from app.surfaces.console.visits import BAD_REQUEST, TOKEN_PARAMETER, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, TOKEN_PARAMETER, Visit
 
 TOPICS = (
     "USER_PERSONAL_INFO",
@@ -110,11 +110,6 @@ class Filters:
         return filters.all_of(parts)
 
 
-async def show_first(visit: Visit) -> Response:
-    """Send from an engine to its memories."""
-    return redirect(f"{visit.engine_url}/memories")
-
-
 async def show(visit: Visit) -> Response:
     """Show a page of memories; what the API says of a filter stands beside the filter."""
     return await list_memories(visit, "memories.html", chosen_of(visit).text_of_api())
@@ -174,7 +169,4 @@ async def _suggestions(visit: Visit, row: Filters) -> list[str]:
     return []
 
 
-ROUTES = (
-    Route(ENGINE, get=show_first),
-    Route(f"{ENGINE}/memories", get=show),
-)
+ROUTES = (Route(f"{ENGINE}/memories", get=show),)

@@ -1,0 +1,91 @@
+"""Screen 17: what runs here, and a sentence for each thing that is not as it should be."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from starlette.responses import Response
+
+from app.surfaces.console.api import Json
+from app.surfaces.console.routes import Route
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import Visit
+
+PATH = "/v1/server"
+_OK = "ok"
+_WORKS = "WORKER"
+_SKEW_SETTING = "MEMORY_BANK_CLOCK_SKEW_MAX_SECONDS"
+_SKEW_SECONDS = 2.0
+_SILENT_SECONDS = 15
+"""Half of the time after which a silent process counts as gone."""
+_LATE_SECONDS = 60
+_LAG_SECONDS = 0.1
+
+
+async def show(visit: Visit) -> Response:
+    """Show the service as the process that answers sees it."""
+    server = await visit.api.get(PATH)
+    return visit.render("server.html", server=server, findings=findings(server, visit.now))
+
+
+def findings(server: Json, now: datetime) -> list[str]:
+    """Return a sentence for each thing that is not as it should be."""
+    return [
+        *_of_database(server["database"]),
+        *_of_processes(server, now),
+        *_of_work(server),
+    ]
+
+
+def _of_database(database: Json) -> Iterator[str]:
+    if database["error"]:
+        yield TEXTS.server_no_database
+    elif database["schema"] != _OK:
+        yield TEXTS.server_schema_wrong.format(state=database["schema"])
+    if database["isStandby"]:
+        yield TEXTS.server_standby
+
+
+def _of_processes(server: Json, now: datetime) -> Iterator[str]:
+    processes: list[Json] | None = server["processes"]
+    if processes is None:
+        return
+    if not any(_WORKS in one["kind"] for one in processes):
+        yield TEXTS.server_no_worker
+    if len({(one["release"], one["schema"]) for one in processes}) > 1:
+        yield TEXTS.server_mixed.format(
+            releases=", ".join(sorted({f"{one['release']} ({one['schema']})" for one in processes}))
+        )
+    allowed = _allowed_skew(server)
+    for one in processes:
+        who = {"kind": one["kind"], "host": one["host"], "pid": one["pid"]}
+        silent = (now - datetime.fromisoformat(one["beatTime"])).total_seconds()
+        if silent > _SILENT_SECONDS:
+            yield TEXTS.server_silent.format(seconds=int(silent), **who)
+        skew = one["skewSeconds"]
+        if skew is not None and abs(skew) > allowed:
+            yield TEXTS.server_skewed.format(seconds=f"{skew:+.1f}", allowed=allowed, **who)
+
+
+def _allowed_skew(server: Json) -> float:
+    values = (one["value"] for one in server["settings"] if one["name"] == _SKEW_SETTING)
+    return float(next(values, None) or _SKEW_SECONDS)
+
+
+def _of_work(server: Json) -> Iterator[str]:
+    if not server["embedder"]["isReady"]:
+        yield TEXTS.server_not_ready
+    if server["embedder"]["isLexicalOnly"]:
+        yield TEXTS.server_lexical
+    queue = server["queue"] or Json()
+    if (queue["oldestDueSeconds"] or 0) > _LATE_SECONDS:
+        yield TEXTS.server_late.format(
+            count=queue["dueCount"], seconds=int(queue["oldestDueSeconds"])
+        )
+    if queue["failedCount"]:
+        yield TEXTS.server_failed.format(count=queue["failedCount"])
+    loop = server["eventLoop"]
+    if loop and loop["lagSeconds"]["p99"] > _LAG_SECONDS:
+        yield TEXTS.server_lagging.format(seconds=f"{loop['lagSeconds']['p99']:.2f}")
+
+
+ROUTES = (Route("/console/server", get=show),)

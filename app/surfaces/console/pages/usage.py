@@ -1,0 +1,161 @@
+"""Screen 14: what models took by day, model and kind of work, with money, budget and quotas."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from io import StringIO
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.charts import StackedBars, stacked
+from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.texts import TEXTS
+from app.surfaces.console.visits import BAD_REQUEST, Visit
+
+QUOTAS = {
+    "memories": TEXTS.memories,
+    "sessions": TEXTS.usage_sessions,
+    "events": TEXTS.usage_events,
+    "bytes": TEXTS.bytes,
+    "artifactBytes": TEXTS.usage_artifact_bytes,
+}
+"""The quotas of an engine, with their labels."""
+DAYS = 30
+_SPANS = (7, DAYS, 90, 365)
+_BY = {"day": TEXTS.usage_day, "model": TEXTS.model, "kind": TEXTS.usage_kind}
+_COUNTS = ("callCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
+_ROWS = 400
+"""Beyond them, a page would be too long; the download has all."""
+_FORMULA = ("=", "+", "-", "@")
+"""Beginnings that a spreadsheet would compute."""
+
+
+@dataclass(frozen=True)
+class UsageQuery:
+    """The span and the grouping, which are in the URL."""
+
+    by: tuple[str, ...]
+    start: str
+    end: str
+
+    @classmethod
+    def of(cls, visit: Visit) -> "UsageQuery":
+        """Read a URL; without a span, it is that of the API."""
+        query = visit.request.query_params
+        asked = set(query.getlist("by"))
+        today = visit.now.date()
+        return cls(
+            by=tuple(name for name in _BY if name in asked) or ("day", "model"),
+            start=query.get("start", "").strip() or _before(today, DAYS),
+            end=query.get("end", "").strip() or today.isoformat(),
+        )
+
+    def of_api(self) -> list[tuple[str, str]]:
+        """Return the query as the API takes it."""
+        named = {"groupBy": ",".join(self.by), "startDay": self.start, "endDay": self.end}
+        return list(named.items())
+
+    def of_url(self, **changed: str) -> str:
+        """Return the query of a URL, with some fields changed."""
+        span = {"start": self.start, "end": self.end, **changed}
+        return urlencode([*(("by", name) for name in self.by), *span.items()])
+
+    def days(self) -> list[str]:
+        """Return each day of the span, which the API has found in order."""
+        first, last = date.fromisoformat(self.start), date.fromisoformat(self.end)
+        return [
+            date.fromordinal(day).isoformat()
+            for day in range(first.toordinal(), last.toordinal() + 1)
+        ]
+
+
+def _before(day: date, days: int) -> str:
+    return (day - timedelta(days=days - 1)).isoformat()
+
+
+def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars]:
+    """Return the charts of tokens and money by day, stacked by model or else by kind."""
+    tokens, money = [], []
+    for line in lines:
+        part = line["model"] or line["kind"] or TEXTS.usage_all
+        count = line["inputTokenCount"] + line["outputTokenCount"]
+        tokens.append((line["day"], part, count))
+        if line["cost"]:
+            money.append((line["day"], part, line["cost"]["amount"]))
+    found = {}
+    if tokens:
+        found["tokens"] = stacked(TEXTS.usage_tokens, days, tokens)
+    if money:
+        currency = next(line["cost"]["currency"] for line in lines if line["cost"])
+        found["money"] = stacked(TEXTS.usage_money.format(currency=currency), days, money)
+    return found
+
+
+async def show(visit: Visit) -> Response:
+    """Show what models took in a span of days."""
+    asked = UsageQuery.of(visit)
+    found, fault = Json(), ""
+    try:
+        found = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        fault = "; ".join(refused.fields.values()) or refused.message
+    lines: list[Json] = found["usage"] or []
+    has_days = "day" in asked.by
+    today = visit.now.date()
+    return visit.render(
+        "usage.html",
+        BAD_REQUEST if fault else 200,
+        asked=asked,
+        groupings=_BY,
+        spans=[
+            (days, asked.of_url(start=_before(today, days), end=today.isoformat()))
+            for days in _SPANS
+        ],
+        fault=fault,
+        lines=lines[::-1][:_ROWS],
+        is_cut=len(lines) > _ROWS,
+        lacks_prices=any(line["cost"] is None for line in lines),
+        most=max((_tokens(line) for line in lines), default=0),
+        charts=bars_of(lines, asked.days()) if has_days and lines else {},
+        found=found,
+        quotas=QUOTAS,
+        here=f"{visit.engine_url}/usage",
+    )
+
+
+def _tokens(line: Json) -> int:
+    return int(line["inputTokenCount"] + line["outputTokenCount"])
+
+
+async def download(visit: Visit) -> Response:
+    """Send the same as a table for spreadsheets."""
+    asked = UsageQuery.of(visit)
+    found = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
+    text = StringIO()
+    table = csv.writer(text)
+    table.writerow([*asked.by, *_COUNTS, "cost", "currency"])
+    for line in found["usage"]:
+        cost = line["cost"] or Json()
+        named = [_cell(line[name]) for name in asked.by]
+        counts = [line[name] for name in _COUNTS]
+        table.writerow([*named, *counts, cost["amount"], cost["currency"]])
+    return Response(
+        text.getvalue(),
+        media_type="text/csv",
+        headers={"Content-Disposition": 'attachment; filename="usage.csv"'},
+    )
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+ROUTES = (
+    Route(f"{ENGINE}/usage", get=show),
+    Route(f"{ENGINE}/usage.csv", get=download),
+)
