@@ -11,7 +11,7 @@ from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.console import files
 from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages import ROUTES, signing
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS

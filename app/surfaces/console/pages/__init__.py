@@ -26,7 +26,7 @@ from app.surfaces.console.pages import (
     undo,
     usage,
 )
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 
 ROUTES: tuple[Route, ...] = (
     *signing.ROUTES,

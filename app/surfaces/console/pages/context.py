@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.pages.session import PATH, path_of, url_of
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit

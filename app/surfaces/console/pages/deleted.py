@@ -10,7 +10,7 @@ from app.surfaces.console.api import refusals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import chosen_of, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import CONFLICT, Visit, redirect
 

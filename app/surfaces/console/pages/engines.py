@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import Json
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit
 

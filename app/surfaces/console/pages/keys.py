@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app.kernel.permissions import Role
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS

@@ -13,7 +13,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console import filters
 from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages.memory import may_erase
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pairs
 from app.surfaces.console.visits import BAD_REQUEST, TOKEN_PARAMETER, Visit
 

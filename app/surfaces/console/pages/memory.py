@@ -10,7 +10,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import VersionForm, read_form
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect

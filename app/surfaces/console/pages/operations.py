@@ -19,7 +19,7 @@ from app.surfaces.console.filterrow import (
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages import revisions
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect

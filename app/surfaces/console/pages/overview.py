@@ -9,7 +9,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console import filters
 from app.surfaces.console.api import ApiRefusal, Json, Query
 from app.surfaces.console.pages import server, streams, usage
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ROWS, Visit
 

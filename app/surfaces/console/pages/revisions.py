@@ -15,7 +15,7 @@ from app.surfaces.console.filterrow import (
     equals,
     made_between,
 )
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit
 

@@ -11,7 +11,7 @@ from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import CONFLICT, Visit, redirect
 

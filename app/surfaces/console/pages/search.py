@@ -14,7 +14,7 @@ from app.kernel.auth import Conditions
 from app.kernel.ranking import Ranking
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.pages.memories import Filters
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit
 

@@ -11,7 +11,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console import filters
 from app.surfaces.console.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ROWS, Visit, redirect

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from app.surfaces.console import filters
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.visits import BAD_REQUEST, Visit
 
 _TIMES = {"changed_after": "update_time>=", "changed_before": "update_time<"}

@@ -15,7 +15,7 @@ from app.kernel.ranking import Ranking
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memories import TOPICS
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument, Reason, Unauthenticated
 from app.surfaces.console.forms import ConsoleForm, read_form
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import (
     OpenSession,
     Sessions,

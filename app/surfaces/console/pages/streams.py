@@ -11,7 +11,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console import filters
 from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
 

@@ -9,7 +9,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.passages import Passage, Span, passages
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import ROWS, Visit
 

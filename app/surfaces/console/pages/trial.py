@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import Filters
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
 

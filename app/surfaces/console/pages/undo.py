@@ -16,7 +16,7 @@ from app.surfaces.console.pages.operations import (
     summary_of,
     url_of,
 )
-from app.surfaces.console.routes import Route
+from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.charts import StackedBars, stacked
-from app.surfaces.console.routes import ENGINE, Route
+from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit
 
