@@ -190,8 +190,8 @@ async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
 
 def _read(answer: InProcessAnswer) -> Json:
     """Return the JSON of an answer."""
-    found: Json = json.loads(answer.body, object_hook=Json)
-    return found
+    content: Json = json.loads(answer.body, object_hook=Json)
+    return content
 
 
 def _curl(host: str, path: str, query: Query = (), body: Mapping[str, Any] | None = None) -> str:

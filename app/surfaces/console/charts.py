@@ -140,5 +140,7 @@ def stacked(
         while name in parts:
             name += "…"
         parts[name] = [sum(column) for column in others]
-    names = [one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in bundles]
+    names = [
+        bundle[0] if len(bundle) == 1 else f"{bundle[0]} to {bundle[-1]}" for bundle in bundles
+    ]
     return StackedBars(title, names, parts)

@@ -16,13 +16,13 @@ _FOR_A_YEAR = "public, max-age=31536000, immutable"
 @cache
 def served() -> dict[str, tuple[bytes, str]]:
     """Return content and media type of each file, by its path."""
-    found = {}
+    files = {}
     for path in sorted(_FOLDER.iterdir()):
         if path.suffix in _KINDS:
             content = path.read_bytes()
             digest = hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]
-            found[f"{STATIC}/{digest}/{path.name}"] = (content, _KINDS[path.suffix])
-    return found
+            files[f"{STATIC}/{digest}/{path.name}"] = (content, _KINDS[path.suffix])
+    return files
 
 
 def path_of(name: str) -> str:

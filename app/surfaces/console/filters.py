@@ -26,7 +26,9 @@ def quoted(text: str) -> str:
 
 def contains(field: str, text: str) -> str:
     """Return the comparison that finds a text anywhere in a field, whatever its case."""
-    literal = "".join(f"\\{one}" if one in _SPECIAL else one for one in text)
+    literal = "".join(
+        f"\\{character}" if character in _SPECIAL else character for character in text
+    )
     return f"{field}=~{quoted(f'(?is).*{literal}.*')}"
 
 

@@ -206,10 +206,10 @@ def _is_secure(request: Request) -> bool:
 
 
 def _is_loopback(request: Request) -> bool:
-    found = authority(header(request.scope, b"host") or b"", _PORT)
-    if found is None:
+    host_and_port = authority(header(request.scope, b"host") or b"", _PORT)
+    if host_and_port is None:
         return False
-    host = found[0].decode("latin-1").lower()
+    host = host_and_port[0].decode("latin-1").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,9 +1,11 @@
 """Search: what is found and why, both rankings side by side, and what a bound key reaches."""
 
+from datetime import timedelta
 from urllib.parse import quote
 
 import httpx
 
+from app.kernel.clock import FixedClock
 from tests.api.console.conftest import SignedIn
 from tests.support.console import MEMORIES, page
 from tests.support.operations import create_memories, create_memory
@@ -14,9 +16,10 @@ _HOSTILE = "<script>alert(1)</script> tea \u202eevil"
 
 
 async def test_each_memory_comes_with_the_reasons_for_its_place(
-    client: httpx.AsyncClient, signed_in: SignedIn
+    client: httpx.AsyncClient, clock: FixedClock, signed_in: SignedIn
 ) -> None:
     await create_memories(client, "I like green tea.", "I own a red bicycle.")
+    clock.advance(timedelta(minutes=1))
     hostile = await create_memory(client, _HOSTILE)
     viewer = await signed_in("viewer")
     assert SEARCH in (await page(viewer, MEMORIES)).links
@@ -25,6 +28,7 @@ async def test_each_memory_comes_with_the_reasons_for_its_place(
     shown = await page(viewer, _ASKED)
     for words in ("shares the words", "newest about this", "Distance", "Lexical score", "Tokens"):
         assert words in shown.text, words
+    assert shown.text.count("newest about this") == 1
     assert shown.text.index("green tea") < shown.text.index("bicycle")
     assert "<meter" in answer.text
     assert "<rect" in answer.text

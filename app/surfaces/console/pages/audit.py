@@ -54,12 +54,12 @@ async def show(visit: Visit) -> Response:
     """Show a page of events; what the API says of a filter stands beside the filter."""
     path, here = _places(visit)
     chosen = _filters(visit)
-    found, fault = await visit.listed(path, chosen.text_of_api())
-    token = found["nextPageToken"]
+    answer, fault = await visit.listed(path, chosen.text_of_api())
+    token = answer["nextPageToken"]
     return visit.render(
         "audit.html",
         BAD_REQUEST if fault else 200,
-        events=found["auditEvents"] or [],
+        events=answer["auditEvents"] or [],
         chosen=chosen.values,
         times=_TIMES,
         export=urlencode(chosen.query()),

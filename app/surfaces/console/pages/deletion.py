@@ -34,12 +34,12 @@ async def preview(visit: Visit) -> Response:
         wanted = _until_now(visit)
         count, samples = await _count(visit, wanted)
         return _show(visit, count, samples, filter=wanted, chosen=[])
-    found, fault = await visit.listed(
+    answer, fault = await visit.listed(
         f"{visit.engine_path}/memories", chosen_of(visit).text_of_api()
     )
     if fault:
         raise InvalidArgument.of_field("filter", fault)
-    memories: list[Json] = found["memories"] or []
+    memories: list[Json] = answer["memories"] or []
     if query.get("which") != "page":
         ids = set(query.getlist("memory"))
         if not ids:
@@ -82,7 +82,7 @@ async def delete(visit: Visit) -> Response:
         await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
     elif not form.memory:
         raise InvalidArgument.of_field("memory", TEXTS.choose_first)
-    chosen = [one.partition(" ") for one in form.memory]
+    chosen = [ticked.partition(" ") for ticked in form.memory]
     refused = await refusals(
         {
             memory: visit.api.send(

@@ -16,14 +16,16 @@ _ROWS = 10
 
 async def show(visit: Visit) -> Response:
     """Show the engines with what they hold."""
-    found = await visit.api.get("/v1beta1/reasoningEngines", visit.page_query(_ROWS))
-    engines: list[Json] = found["reasoningEngines"] or []
+    answer = await visit.api.get("/v1beta1/reasoningEngines", visit.page_query(_ROWS))
+    engines: list[Json] = answer["reasoningEngines"] or []
     uses: list[Json | None] = [None] * len(engines)
     if visit.may(Permission.USAGE_GET):
-        paths = [f"/v1beta1/reasoningEngines/{last_part(one['name'])}:usage" for one in engines]
+        paths = [
+            f"/v1beta1/reasoningEngines/{last_part(engine['name'])}:usage" for engine in engines
+        ]
         uses = list(await asyncio.gather(*(visit.api.get(path) for path in paths)))
     rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
-    return visit.render("engines.html", rows=rows, next_page=found["nextPageToken"])
+    return visit.render("engines.html", rows=rows, next_page=answer["nextPageToken"])
 
 
 def _row(engine: Json, use: Json | None) -> Json:

@@ -71,11 +71,11 @@ class RotationForm(ChangeForm):
 
 async def show(visit: Visit) -> Response:
     """Show the keys, newest first."""
-    found = await visit.api.get(_API, visit.page_query())
+    answer = await visit.api.get(_API, visit.page_query())
     return visit.render(
         "keys.html",
-        keys=[_row(key, visit.now) for key in found["keys"] or []],
-        next_page=found["nextPageToken"],
+        keys=[_row(key, visit.now) for key in answer["keys"] or []],
+        next_page=answer["nextPageToken"],
         here=_HERE,
     )
 

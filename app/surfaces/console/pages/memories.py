@@ -132,14 +132,14 @@ async def list_memories(
         more: further parameters of the list.
     """
     row, conditions = chosen_of(visit), visit.session.caller.reach.conditions
-    (found, fault), scopes = await asyncio.gather(
+    (answer, fault), scopes = await asyncio.gather(
         visit.listed(f"{visit.engine_path}/memories", chosen, *more), _suggestions(visit, row)
     )
-    token = found["nextPageToken"]
+    token = answer["nextPageToken"]
     return visit.render(
         template,
         BAD_REQUEST if fault else 200,
-        memories=found["memories"] or [],
+        memories=answer["memories"] or [],
         filters=row,
         conditions={key: sorted(values) for key, values in sorted(conditions.items())},
         scopes=scopes,

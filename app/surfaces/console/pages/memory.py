@@ -139,11 +139,11 @@ async def show(visit: Visit) -> Response:
 
 async def _compared(visit: Visit, chosen: list[str]) -> Json:
     """Return two revisions and their differences."""
-    paths = [f"{path_of(visit)}/revisions/{quote(one, safe='')}" for one in chosen]
+    paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
-    found = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
+    differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
     return Json(
-        before=before, after=after, changes=[change for change in found if change.is_change]
+        before=before, after=after, changes=[change for change in differences if change.is_change]
     )
 
 

@@ -76,13 +76,13 @@ def _operation(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
-    found, fault = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
-    token = found["nextPageToken"]
+    answer, fault = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    token = answer["nextPageToken"]
     conditions = visit.session.caller.reach.conditions
     return visit.render(
         "operations.html",
         BAD_REQUEST if fault else 200,
-        operations=[summary_of(one, visit.now) for one in found["operations"] or []],
+        operations=[summary_of(operation, visit.now) for operation in answer["operations"] or []],
         filters=row,
         fault=fault,
         conditions={key: sorted(values) for key, values in sorted(conditions.items())},
@@ -101,7 +101,9 @@ def summary_of(operation: Json, now: datetime) -> Json:
         metadata=metadata,
         is_done=operation["done"] or False,
         error=error["message"],
-        reason=next((one["reason"] for one in error["details"] or [] if one["reason"]), None),
+        reason=next(
+            (detail["reason"] for detail in error["details"] or [] if detail["reason"]), None
+        ),
         created=times["createTime"],
         seconds=_seconds(operation, now),
         counts=_counts(operation),
@@ -143,16 +145,16 @@ async def show_one(visit: Visit) -> Response:
 
 
 async def _detail(visit: Visit, fault: str, status: int) -> Response:
-    operation, found = await asyncio.gather(visit.api.get(path_of(visit)), revisions_of(visit))
+    operation, listed = await asyncio.gather(visit.api.get(path_of(visit)), revisions_of(visit))
     shown = summary_of(operation, visit.now)
-    token = found["nextPageToken"]
+    token = listed["nextPageToken"]
     # Who may not see revisions may undo all the same.
-    has_effect = bool(found["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
+    has_effect = bool(listed["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
     return visit.render(
         "operation.html",
         status,
         operation=shown,
-        revisions=found["memoryRevisions"] or [],
+        revisions=listed["memoryRevisions"] or [],
         filters=revisions.read_row(visit),
         list_url=revisions.url_of(visit),
         fault=fault,

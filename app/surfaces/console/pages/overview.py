@@ -89,7 +89,7 @@ async def _server(visit: Visit) -> Json | None:
 
 def _days(now: datetime) -> list[str]:
     first = now.date() - timedelta(days=usage.DAYS - 1)
-    return [(first + timedelta(days=one)).isoformat() for one in range(usage.DAYS)]
+    return [(first + timedelta(days=number)).isoformat() for number in range(usage.DAYS)]
 
 
 def _is_calm(failed: Json | None, running: Json | None, resting: Json | None) -> bool:
@@ -110,8 +110,8 @@ def _count(deleted: Json | None) -> str | None:
 
 
 def _is_reembedding(running: Json | None) -> bool:
-    found: list[Json] = [] if running is None else running["operations"]
-    return any(one["metadata"]["kind"] == _REEMBEDDING for one in found)
+    operations: list[Json] = [] if running is None else running["operations"]
+    return any(operation["metadata"]["kind"] == _REEMBEDDING for operation in operations)
 
 
 ROUTES = (Route(ENGINE, get=show),)

@@ -50,11 +50,11 @@ def url_of(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL says so."""
     row = read_row(visit)
-    (found, fault), suggested = await asyncio.gather(
+    (answer, fault), suggested = await asyncio.gather(
         visit.listed(_path(visit), row.text_of_api()), _suggested(visit.api, _path(visit), "")
     )
-    token = found["nextPageToken"]
-    revisions: list[Json] = found["memoryRevisions"] or []
+    token = answer["nextPageToken"]
+    revisions: list[Json] = answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
     conditions = visit.session.caller.reach.conditions
     return visit.render(
@@ -84,8 +84,8 @@ async def _suggested(api: Api, path: str, written: str) -> list[str]:
     key, equals_sign, prefix = written.partition("=")
     asked = [("key", key), ("prefix", prefix)] if equals_sign else [("prefix", key)]
     query = [("pageSize", str(_SUGGESTED)), *asked]
-    found = await api.get(f"{path}:listLabels", query)
-    return [f"{label['key']}={label['value'] or ''}" for label in found["labels"] or []]
+    answer = await api.get(f"{path}:listLabels", query)
+    return [f"{label['key']}={label['value'] or ''}" for label in answer["labels"] or []]
 
 
 async def suggest(visit: Visit) -> Response:

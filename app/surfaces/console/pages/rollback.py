@@ -36,11 +36,11 @@ async def _preview(visit: Visit, revision: str, status: int) -> Response:
         visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
     )
     fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
-    found = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
+    differences = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
     return visit.render(
         "rollback.html",
         status,
-        changes=[change for change in found if change.is_change],
+        changes=[change for change in differences if change.is_change],
         etag=memory["etag"],
         revision=last_part(target["name"]),
         target=target,

@@ -28,7 +28,7 @@ _BAR = 100.0
 
 @dataclass(frozen=True)
 class Asked:
-    """What the form asks for, which is in the URL.
+    """A search as the form and the URL have it.
 
     Attributes:
         scopes: pairs `key=value`.
@@ -71,7 +71,7 @@ class Asked:
             "maxTokens": self.max_tokens,
             "ranking": self.ranking,
         }
-        kept = [("scope", one) for one in self.scopes if one != pair]
+        kept = [("scope", kept) for kept in self.scopes if kept != pair]
         return urlencode([*kept, *((name, value) for name, value in named.items() if value)])
 
     def body(self, ranking: str) -> dict[str, Any]:
@@ -120,7 +120,9 @@ async def show(visit: Visit) -> Response:
     if asked.is_whole:
         try:
             columns = list(
-                await asyncio.gather(*(_column(visit, asked, one) for one in asked.rankings))
+                await asyncio.gather(
+                    *(_column(visit, asked, ranking) for ranking in asked.rankings)
+                )
             )
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST:
@@ -141,31 +143,40 @@ async def show(visit: Visit) -> Response:
 async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
     """Return the results of a ranking, with reasons."""
     path = f"{visit.engine_path}/memories:retrieve"
-    found = (await visit.api.ask(path, asked.body(ranking)))["retrievedMemories"] or []
-    most = max((_extent(one["explanation"]["signals"] or {}) for one in found), default=0.0)
-    newest = max((_time(one) for one in found), default="") if len(found) > 1 else ""
-    ranked = next((one["explanation"]["ranking"] for one in found), None)
+    hits = (await visit.api.ask(path, asked.body(ranking)))["retrievedMemories"] or []
+    most = max((_extent(hit["explanation"]["signals"] or {}) for hit in hits), default=0.0)
+    reasons = [_reasons(hit, asked.question) for hit in hits]
+    newest = _newest([hit for hit, words in zip(hits, reasons, strict=True) if words])
+    ranked = next((hit["explanation"]["ranking"] for hit in hits), None)
     return Json(
         ranking=ranked or ranking,
-        is_without_vectors=any(one["explanation"]["vectorsUnavailable"] for one in found),
+        is_without_vectors=any(hit["explanation"]["vectorsUnavailable"] for hit in hits),
         hits=[
             Json(
-                memory=one["memory"],
-                distance=one["distance"],
-                why=one["explanation"],
-                reasons=_reasons(one, asked.question, is_newest=_time(one) == newest),
-                signals=_parts(one["explanation"]["signals"] or {}, most),
+                memory=hit["memory"],
+                distance=hit["distance"],
+                why=hit["explanation"],
+                reasons=[*words, TEXTS.why_newest] if hit is newest else words,
+                signals=_parts(hit["explanation"]["signals"] or {}, most),
             )
-            for one in found
+            for hit, words in zip(hits, reasons, strict=True)
         ],
     )
+
+
+def _newest(hits: Sequence[Json]) -> Json | None:
+    """Return the newest of several memories, if one is newer than the others."""
+    times = sorted(map(_time, hits))
+    if len(times) < 2 or times[-1] == times[-2]:
+        return None
+    return next(hit for hit in hits if _time(hit) == times[-1])
 
 
 def _time(hit: Json) -> str:
     return str(hit["explanation"]["eventTime"] or hit["memory"]["updateTime"])
 
 
-def _reasons(hit: Json, question: str, *, is_newest: bool) -> list[str]:
+def _reasons(hit: Json, question: str) -> list[str]:
     """Return in words why a memory was found."""
     why, reasons = hit["explanation"], []
     fact = _words(hit["memory"]["fact"] or "")
@@ -177,8 +188,6 @@ def _reasons(hit: Json, question: str, *, is_newest: bool) -> list[str]:
         reasons.append(TEXTS.why_forms)
     if why["vectorDistance"] is not None and why["vectorDistance"] < _NEAR:
         reasons.append(TEXTS.why_meaning)
-    if is_newest:
-        reasons.append(TEXTS.why_newest)
     return reasons
 
 

@@ -49,25 +49,29 @@ def _of_processes(server: Json, now: datetime) -> Iterator[str]:
     processes: list[Json] | None = server["processes"]
     if processes is None:
         return
-    if not any(_WORKS in one["kind"] for one in processes):
+    if not any(_WORKS in process["kind"] for process in processes):
         yield TEXTS.server_no_worker
-    if len({(one["release"], one["schema"]) for one in processes}) > 1:
+    if len({(process["release"], process["schema"]) for process in processes}) > 1:
         yield TEXTS.server_mixed.format(
-            releases=", ".join(sorted({f"{one['release']} ({one['schema']})" for one in processes}))
+            releases=", ".join(
+                sorted({f"{process['release']} ({process['schema']})" for process in processes})
+            )
         )
     allowed = _allowed_skew(server)
-    for one in processes:
-        who = {"kind": one["kind"], "host": one["host"], "pid": one["pid"]}
-        silent = (now - datetime.fromisoformat(one["beatTime"])).total_seconds()
+    for process in processes:
+        who = {"kind": process["kind"], "host": process["host"], "pid": process["pid"]}
+        silent = (now - datetime.fromisoformat(process["beatTime"])).total_seconds()
         if silent > _SILENT_SECONDS:
             yield TEXTS.server_silent.format(seconds=int(silent), **who)
-        skew = one["skewSeconds"]
+        skew = process["skewSeconds"]
         if skew is not None and abs(skew) > allowed:
             yield TEXTS.server_skewed.format(seconds=f"{skew:+.1f}", allowed=allowed, **who)
 
 
 def _allowed_skew(server: Json) -> float:
-    values = (one["value"] for one in server["settings"] if one["name"] == _SKEW_SETTING)
+    values = (
+        setting["value"] for setting in server["settings"] if setting["name"] == _SKEW_SETTING
+    )
     return float(next(values, None) or _SKEW_SECONDS)
 
 

@@ -87,9 +87,9 @@ class FieldsForm(DocumentForm):
 
 def _fields(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the common settings of a document."""
-    found = {name: _at(document, place) or "" for name, place in _PLACES.items()}
+    values = {name: _at(document, place) or "" for name, place in _PLACES.items()}
     topics = _general(_at(document, _CUSTOMIZATIONS) or []).get("memoryTopics") or []
-    return {**found, "topics": "\n".join(map(_topic_line, topics))}
+    return {**values, "topics": "\n".join(map(_topic_line, topics))}
 
 
 def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON
@@ -100,7 +100,7 @@ def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSO
 
 def _general(customizations: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the customization of all scopes."""
-    return next((one for one in customizations if not one.get("scopeKeys")), {})
+    return next((part for part in customizations if not part.get("scopeKeys")), {})
 
 
 def _topic_line(topic: Mapping[str, Any]) -> str:
@@ -154,9 +154,9 @@ def _document(engine: Mapping[str, Any]) -> dict[str, Any]:
 
 def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the parts of a document as texts."""
-    found = {name: document.get(name) or "" for name in _PARTS}
+    values = {name: document.get(name) or "" for name in _PARTS}
     return {
-        name: value if isinstance(value, str) else pretty(value) for name, value in found.items()
+        name: value if isinstance(value, str) else pretty(value) for name, value in values.items()
     }
 
 
@@ -252,14 +252,14 @@ def _object(text: str) -> dict[str, Any]:
         InvalidArgument: it is none.
     """
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
         fault = TEXTS.settings_not_json.format(fault=error)
         raise InvalidArgument(fault, Reason.FIELD_INVALID) from None
-    if not isinstance(found, dict):
-        fault = TEXTS.settings_not_json.format(fault=type(found).__name__)
+    if not isinstance(parsed, dict):
+        fault = TEXTS.settings_not_json.format(fault=type(parsed).__name__)
         raise InvalidArgument(fault, Reason.FIELD_INVALID)
-    return found
+    return parsed
 
 
 async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) -> Response:

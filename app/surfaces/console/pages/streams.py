@@ -43,13 +43,13 @@ async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
         parts.append(f"stream_id={filters.quoted(chosen['stream'])}")
     if chosen["state"] in _STATES:
         parts.append(_STATES[chosen["state"]][1])
-    found, fault = await visit.listed(f"{visit.engine_path}/streams", filters.all_of(parts))
-    token = found["nextPageToken"]
+    answer, fault = await visit.listed(f"{visit.engine_path}/streams", filters.all_of(parts))
+    token = answer["nextPageToken"]
     kept = {name: value for name, value in chosen.items() if value}
     return visit.render(
         "streams.html",
         refused.status if refused else BAD_REQUEST if fault else 200,
-        streams=found["streams"] or [],
+        streams=answer["streams"] or [],
         chosen=chosen,
         states={name: label for name, (label, _) in _STATES.items()},
         fault=fault,

@@ -28,7 +28,8 @@ class TrialForm(ChangeForm):
 
     def body(self, locked: tuple[str, ...]) -> dict[str, Any]:
         """Return the request of a preview; the locked part of the scope wins."""
-        pairs = (one.partition("=") for one in (*self.scope.splitlines(), *locked) if one.strip())
+        written = (*self.scope.splitlines(), *locked)
+        pairs = (pair.partition("=") for pair in written if pair.strip())
         lines = filter(str.strip, self.talk.splitlines())
         return {
             "scope": {key.strip(): value.strip() for key, _, value in pairs},
@@ -38,9 +39,9 @@ class TrialForm(ChangeForm):
 
 
 def _event(line: str) -> dict[str, Any]:
-    found = _TURN.match(line)
-    role = found[1].lower() if found else "user"
-    text = line[found.end() :] if found else line
+    match = _TURN.match(line)
+    role = match[1].lower() if match else "user"
+    text = line[match.end() :] if match else line
     return {"content": {"role": role, "parts": [{"text": text}]}}
 
 

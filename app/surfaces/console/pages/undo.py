@@ -31,7 +31,7 @@ async def show(visit: Visit) -> Response:
     paths = [path_of(visit)]
     if asked:
         paths.append(f"{visit.engine_path}/operations/{quote(asked, safe='')}")
-    found, *operations = await asyncio.gather(
+    answer, *operations = await asyncio.gather(
         revisions_of(visit), *(visit.api.get(path) for path in paths)
     )
     operation = operations[0]
@@ -44,8 +44,8 @@ async def show(visit: Visit) -> Response:
         "undo.html",
         operation=summary_of(operation, visit.now),
         preview=None if preview is None else summary_of(preview, visit.now),
-        undone=[_row(one, found) for one in undone[:_SHOWN]],
-        skipped=[_row(one, found) for one in skipped[:_SHOWN]],
+        undone=[_row(change, answer) for change in undone[:_SHOWN]],
+        skipped=[_row(change, answer) for change in skipped[:_SHOWN]],
         sums=(len(undone), len(skipped)),
         fates=TEXTS.undo_fates,
         asked=asked,

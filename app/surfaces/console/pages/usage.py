@@ -85,26 +85,26 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
         tokens.append((line["day"], part, count))
         if line["cost"]:
             money.append((line["day"], part, line["cost"]["amount"]))
-    found = {}
+    charts = {}
     if tokens:
-        found["tokens"] = stacked(TEXTS.usage_tokens, days, tokens)
+        charts["tokens"] = stacked(TEXTS.usage_tokens, days, tokens)
     if money:
         currency = next(line["cost"]["currency"] for line in lines if line["cost"])
-        found["money"] = stacked(TEXTS.usage_money.format(currency=currency), days, money)
-    return found
+        charts["money"] = stacked(TEXTS.usage_money.format(currency=currency), days, money)
+    return charts
 
 
 async def show(visit: Visit) -> Response:
     """Show what models took in a span of days."""
     asked = UsageQuery.of(visit)
-    found, fault = Json(), ""
+    answer, fault = Json(), ""
     try:
-        found = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
+        answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
         fault = "; ".join(refused.fields.values()) or refused.message
-    lines: list[Json] = found["usage"] or []
+    lines: list[Json] = answer["usage"] or []
     has_days = "day" in asked.by
     today = visit.now.date()
     return visit.render(
@@ -122,7 +122,7 @@ async def show(visit: Visit) -> Response:
         lacks_prices=any(line["cost"] is None for line in lines),
         most=max((_tokens(line) for line in lines), default=0),
         charts=bars_of(lines, asked.days()) if has_days and lines else {},
-        found=found,
+        found=answer,
         quotas=QUOTAS,
         here=f"{visit.engine_url}/usage",
     )
@@ -135,11 +135,11 @@ def _tokens(line: Json) -> int:
 async def download(visit: Visit) -> Response:
     """Send the same as a table for spreadsheets."""
     asked = UsageQuery.of(visit)
-    found = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
+    answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
     text = StringIO()
     table = csv.writer(text)
     table.writerow([*asked.by, *_COUNTS, "cost", "currency"])
-    for line in found["usage"]:
+    for line in answer["usage"]:
         cost = line["cost"] or Json()
         named = [_cell(line[name]) for name in asked.by]
         counts = [line[name] for name in _COUNTS]
