@@ -11,7 +11,7 @@ from tests.packaging.checkout import ROOT, UNSET
 
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
-    *("migration", "openapi", "docs", "lock", "sbom", "clean"),
+    *("migration", "openapi", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
 }
 
 
@@ -63,13 +63,42 @@ def test_migration_without_a_message_says_what_is_missing(bare_checkout: Path) -
     assert 'make migration m="add x"' in make(bare_checkout, "migration").stderr
 
 
-def test_ci_runs_make_test_from_the_root(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+def test_ci_runs_all_tests_from_the_root(tmp_path: Path, *, is_there: bool) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
-    fake = tmp_path / "bin" / "make"
-    fake.parent.mkdir()
-    fake.write_text('#!/bin/sh\necho "$(pwd -P) $*"\n')
-    fake.chmod(0o755)
-    command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", str(tmp_path / ".ci" / "run")]
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for name in ("bash", "dirname", "env", "sh"):
+        (binaries / name).symlink_to(str(shutil.which(name)))
+    fakes = {
+        "make": 'echo "$(pwd -P) $*"',
+        "id": "echo 0",
+        "apt-get": 'echo "$*" >> asked; exit 100',
+        **({"chromium": "exit 1"} if is_there else {}),
+    }
+    for name, does in fakes.items():
+        fake = binaries / name
+        fake.write_text(f"#!/bin/sh\n{does}\n")
+        fake.chmod(0o755)
+    command = ["env", "-i", f"PATH={binaries}", str(tmp_path / ".ci" / "run")]
     ended = subprocess.run(command, cwd="/", check=True, capture_output=True, text=True)
-    assert ended.stdout == f"{tmp_path.resolve()} test\n"
+    here = tmp_path.resolve()
+    assert ended.stdout == f"{here} test\n{here} browser\n"
+    assert ended.stderr == ("" if is_there else "chromium could not be installed\n")
+    assert (tmp_path / "asked").exists() != is_there
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("", 0), ("required", 1)])
+def test_without_a_browser_its_tests_say_what_to_install(wanted: str, code: int) -> None:
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "MEMORY_BANK_TEST_CHROMIUM": "/nonexistent",
+        "MEMORY_BANK_TEST_BROWSER": wanted,
+    }
+    command = ["sh", "scripts/browser.sh"]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=variables, check=False, capture_output=True, text=True
+    )
+    words = "no chromium: apt install chromium, or set MEMORY_BANK_TEST_CHROMIUM\n"
+    assert (ended.returncode, ended.stdout) == (code, words)
