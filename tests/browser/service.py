@@ -13,6 +13,7 @@ from playwright.sync_api import APIRequestContext, Playwright
 ROOT = Path(__file__).parents[2]
 _PYTHON = ROOT / ".venv" / "bin" / "python"
 _STOP_SECONDS = 60
+_MILLISECONDS = 60_000
 Json = dict[str, Any]
 
 
@@ -50,7 +51,7 @@ def _read(process: "subprocess.Popen[str]") -> Json:
 @contextmanager
 def running_service(*arguments: str) -> Iterator[Service]:
     """Serve beside the block."""
-    command = [_PYTHON, "-m", "tests.support.browser_service", *arguments]
+    command = [str(_PYTHON), "-m", "tests.support.browser_service", *arguments]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -78,7 +79,7 @@ class Bank:
     def call(self, method: str, path: str, body: Json | None = None) -> Json:
         """Return what the API answers, which must be a success."""
         url = path if path.startswith("/") else f"/v1/reasoningEngines/{self.engine}/{path}"
-        answer = self._requests.fetch(url, method=method, data=body)
+        answer = self._requests.fetch(url, method=method, data=body, timeout=_MILLISECONDS)
         assert answer.ok, (method, url, answer.status, answer.text())
         found: Json = answer.json() if answer.text() else {}
         return found
@@ -101,12 +102,13 @@ class Bank:
     def generate(self, body: Json) -> Json:
         """Generate memories; return the operation once it has ended."""
         operation = self.call("POST", "memories:generate", body)["name"]
-        path = f"/v1beta1/{operation}:wait?timeout=60s"
+        path = f"/v1beta1/{operation}:wait?timeout=30s"
         return self.call("POST", path)
 
     def make_key(self, *roles: str, **reach: object) -> str:
         """Return the secret of a new key."""
-        made: str = self.call("POST", "/v1/keys", {"roles": roles, **reach})["secret"]
+        made_of = {"displayName": "a browser's", "roles": roles, **reach}
+        made: str = self.call("POST", "/v1/keys", made_of)["secret"]
         return made
 
     def close(self) -> None:

@@ -45,7 +45,7 @@ def _reached(page: Page, bank: Bank) -> Iterator[str]:
 
 
 def _links(page: Page, bank: Bank) -> Iterator[str]:
-    for link in page.locator("a[href]").all():
+    for link in page.locator("a:not([href^='#'])").all():
         found = urljoin(urlsplit(page.url).path, link.get_attribute("href")).partition("#")[0]
         is_near = found.startswith(f"/console/e/{bank.engine}/") or "/console/e/" not in found
         if found.startswith("/console") and is_near and not _FILES.search(found):

@@ -1,7 +1,6 @@
 """Revisions over all memories: by a label and an action, and the same rows in a file."""
 
 import json
-import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,15 +20,14 @@ def test_revisions_of_a_label_are_filtered_and_downloaded(bank: Bank, open_page:
     bank.remember("Three.", revisionLabels={"data_source": "9"})
     page = open_page()
     page.goto(f"/console/e/{bank.engine}/revisions")
-    page.get_by_label(re.compile("^Label")).fill("data_source=321")
+    page.get_by_label("Label, as key=value").fill("data_source=321")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("tr[data-row]")).to_have_count(4)
-    action = page.get_by_label("Action", exact=True)
-    action.select_option("DELETED")
+    page.get_by_label("Action", exact=True).select_option("DELETED")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("tr[data-row]")).to_have_count(2)
     with page.expect_download() as download:
-        page.get_by_role("link", name=re.compile("download", re.IGNORECASE)).click()
+        page.get_by_role("link", name="Download all of them as NDJSON").click()
     lines = Path(download.value.path()).read_text().splitlines()
     found = bank.call("GET", f"memories/-/revisions?filter={quote(_FILTER)}")["memoryRevisions"]
     assert {json.loads(line)["name"] for line in lines} == {each["name"] for each in found}

@@ -19,9 +19,8 @@ from typing import Any
 
 import psycopg
 
-from app.adapters.db import migrate
-from app.adapters.postgres.embedded import EmbeddedPostgres
-from app.settings.settings import Settings
+from app.adapters.postgres.home import FOLDER, SOCKETS
+from app.adapters.postgres.server import url_of
 from tests.support.live import KEY, live_server
 from tests.support.model_server import ModelServer, model_server, status
 
@@ -37,29 +36,19 @@ from generate_series(0, %(rows)s - 1) as n
 
 def main() -> None:
     """Serve until the input ends."""
-    with (
-        _folder() as folder,
-        EmbeddedPostgres(Settings(data_dir=folder)) as postgres,
-        model_server() as model,
-    ):
-        migrate.upgrade(postgres.url)
-        _serve(folder, postgres.url, model)
-
-
-def _serve(folder: Path, url: str, model: ModelServer) -> None:
-    variables = {
-        "MEMORY_BANK_DATABASE_URL": url,
-        "MEMORY_BANK_WORKER_RETRY_BASE_SECONDS": "0.01",
-        "MEMORY_BANK_LOG_LEVEL": "WARNING",
-    }
-    if sys.argv[1:] != ["rules"]:
-        variables["MEMORY_BANK_MODEL"] = "openai:scripted"
-        variables["MEMORY_BANK_MODEL_BASE_URL"] = model.url
-    with live_server(folder, **variables) as server:
-        _say({"url": server.url, "key": KEY})
-        for line in sys.stdin:
-            _obey(json.loads(line), url, model)
-            _say({})
+    with _folder() as folder, model_server() as model:
+        variables = {
+            "MEMORY_BANK_WORKER_RETRY_BASE_SECONDS": "0.01",
+            "MEMORY_BANK_LOG_LEVEL": "WARNING",
+        }
+        if sys.argv[1:] != ["rules"]:
+            variables["MEMORY_BANK_MODEL"] = "openai:scripted"
+            variables["MEMORY_BANK_MODEL_BASE_URL"] = model.url
+        with live_server(folder, **variables) as server:
+            _say({"url": server.url, "key": KEY})
+            for line in sys.stdin:
+                _obey(json.loads(line), url_of(folder / FOLDER / SOCKETS), model)
+                _say({})
 
 
 def _say(answer: dict[str, str]) -> None:
