@@ -9,6 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 prepare := sh scripts/prepare.sh
 peers := benchmarks/peers/requirements
+browser := tests/browser/requirements
 
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 compile = $(compiled) pyproject.toml --group build $(ARGS)
@@ -31,7 +32,7 @@ setup: ## Install everything that development and tests need into .venv
 	@$(prepare) requirements-dev.lock
 
 .PHONY: test
-test: lint ## Set up what is missing, then run every check and test (what CI runs)
+test: lint ## Set up what is missing, then run every check and test but those in a browser
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
@@ -46,6 +47,14 @@ test-nightly: setup ## Run random tests with ten times as many cases, all attack
 .PHONY: soak
 soak: setup ## Two minutes of traffic amid faults: a table of figures (SEED=7 SOAK_SECONDS=600)
 	SEED=$(SEED) SOAK_SECONDS=$(or $(SOAK_SECONDS),120) $(BIN)/pytest tests/soak -s $(ARGS)
+
+.PHONY: browser
+browser: setup ## Use the console in a browser: flows, axe-core, the policy (needs chromium)
+	@sh scripts/browser.sh $(ARGS)
+
+.PHONY: screenshots
+screenshots: setup ## Draw docs/images anew: the console with the conversations of the demonstration
+	@sh scripts/browser.sh tests/browser/screenshots.py
 
 .PHONY: coverage
 coverage: setup ## Run all tests and measure which lines and branches they reach
@@ -110,6 +119,7 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compile) --group dev --extra otel --extra tokens --output-file requirements-dev.lock
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
+	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
 
 .PHONY: sbom
 sbom: setup ## Rewrite sbom.cdx.json from the lock, LICENSES.md from what its packages declare
@@ -125,7 +135,7 @@ bench-memory: setup ## Memory of a process by what it has loaded so far
 
 .PHONY: bench-peers
 bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorter: ARGS=--quick)
-	@sh scripts/prepare_peers.sh
+	@sh scripts/prepare_apart.sh peers $(peers).lock
 	$(BIN)/python -m benchmarks.peers $(ARGS)
 
 .PHONY: bench-recall

@@ -37,6 +37,8 @@ from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
 
+# They have another environment: `make browser`.
+collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
 ADMIN_KEY = "tests-own-admin-key"

@@ -11,7 +11,7 @@ from tests.packaging.checkout import ROOT, UNSET
 
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
-    *("migration", "openapi", "docs", "lock", "sbom", "clean"),
+    *("migration", "openapi", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
 }
 
 
@@ -73,3 +73,18 @@ def test_ci_runs_make_test_from_the_root(tmp_path: Path) -> None:
     command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", str(tmp_path / ".ci" / "run")]
     ended = subprocess.run(command, cwd="/", check=True, capture_output=True, text=True)
     assert ended.stdout == f"{tmp_path.resolve()} test\n"
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("", 0), ("required", 1)])
+def test_without_a_browser_its_tests_say_what_to_install(wanted: str, code: int) -> None:
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "MEMORY_BANK_TEST_CHROMIUM": "/nonexistent",
+        "MEMORY_BANK_TEST_BROWSER": wanted,
+    }
+    command = ["sh", "scripts/browser.sh"]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=variables, check=False, capture_output=True, text=True
+    )
+    words = "no chromium: apt install chromium, or set MEMORY_BANK_TEST_CHROMIUM\n"
+    assert (ended.returncode, ended.stdout) == (code, words)

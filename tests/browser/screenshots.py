@@ -1,0 +1,85 @@
+"""Draws docs/images: screens of a service that has heard the demonstration's conversations."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from tests.browser.conftest import sign_in
+from tests.browser.service import ROOT, Bank, Json, Service, running_service
+
+SCREENS = (
+    ("overview", "{engine}"),
+    ("memories", "{engine}/memories"),
+    ("memory", "{engine}/memories/{memory}?from={oldest}&to={newest}"),
+    ("revisions", "{engine}/revisions?label=conversation%3Dtravel"),
+    ("deleted", "{engine}/deleted"),
+    ("operation", "{engine}/operations/{operation}"),
+)
+"""The name of each image and the path of its screen."""
+_FOLDER = ROOT / "docs" / "images"
+_SIZE = {"width": 1280, "height": 720}
+_MAX_BYTES = 150_000
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    with running_service("rules") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def ids(root: Bank) -> dict[str, str]:
+    """What stands in the paths of the screens."""
+    # Something is in the bin, and one memory has a history.
+    root.call("DELETE", f"memories/{root.remember('I used to live in Lyon.')}")
+    generated = [_heard(root, "travel", half) for half in (0, 1)]
+    _heard(root, "umzug", 0)
+    changed = next(one for one in _memories(generated[1]) if one["action"] == "UPDATED")
+    memory = changed["memory"]["name"].rpartition("/")[2]
+    revisions = [each["name"].rpartition("/")[2] for each in root.revisions(memory)]
+    return {
+        "engine": "/console/e/1",
+        "memory": memory,
+        "newest": revisions[0],
+        "oldest": revisions[-1],
+        "operation": generated[1]["name"].rpartition("/")[2],
+    }
+
+
+def _heard(bank: Bank, name: str, half: int) -> Json:
+    talk = json.loads((ROOT / "tests" / "data" / "conversations" / f"{name}.json").read_text())
+    events = talk["events"]
+    middle = len(events) // 2
+    part = events[middle:] if half else events[:middle]
+    return bank.generate(
+        {
+            "scope": talk["scope"],
+            "directContentsSource": {"events": part},
+            "revisionLabels": {"conversation": name, "part": ("first-half", "second-half")[half]},
+        }
+    )
+
+
+def _memories(operation: Json) -> list[Json]:
+    found: list[Json] = operation["response"]["generatedMemories"]
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), SCREENS, ids=[name for name, _ in SCREENS])
+def test_screen_is_drawn(
+    name: str,
+    path: str,
+    ids: dict[str, str],
+    service: Service,
+    new_context: Callable[..., BrowserContext],
+) -> None:
+    page = new_context(viewport=_SIZE, color_scheme="light").new_page()
+    sign_in(page, service.key)
+    answer = page.goto(path.format(**ids))
+    assert answer is not None
+    assert answer.ok, page.url
+    _FOLDER.mkdir(exist_ok=True)
+    drawn = page.screenshot(path=_FOLDER / f"console-{name}.png")
+    assert len(drawn) < _MAX_BYTES

@@ -1,0 +1,34 @@
+"""Keys: one is made, opens the console in another browser, and is revoked beside it."""
+
+import time
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SignIn
+from tests.browser.service import Bank
+
+_SECONDS = 2
+"""After the revocation, with the time that a busy machine takes for pages."""
+
+
+def test_a_new_key_opens_the_console_until_it_is_revoked(bank: Bank, open_page: SignIn) -> None:
+    bank.remember("I like green tea.")
+    page = open_page()
+    page.goto("/console/keys")
+    page.get_by_role("link", name="New key").click()
+    page.get_by_label("Display name").fill("a browser's new one")
+    page.get_by_role("checkbox", name="viewer:").check()
+    page.get_by_role("button", name="Create the key").click()
+    secret = page.locator("#secret").inner_text()
+    other = open_page(secret)
+    other.goto(f"/console/e/{bank.engine}/memories")
+    expect(other.get_by_role("link", name="I like green tea.")).to_be_visible()
+    page.goto("/console/keys")
+    row = page.locator("tr[data-row]", has_text="a browser's new one")
+    row.get_by_role("link", name="Revoke").click()
+    page.get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("revoked")
+    deadline = time.monotonic() + _SECONDS
+    while "sign-in" not in other.url:
+        assert time.monotonic() < deadline
+        other.reload()

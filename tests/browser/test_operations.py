@@ -1,0 +1,51 @@
+"""Operations: undo a generation as its preview said; retry one that failed, once."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SignIn
+from tests.browser.service import Bank, Service
+
+_TEXT = "I like green tea."
+_FACTS = {"facts": [{"fact": _TEXT, "quote": _TEXT, "line": 0, "topics": ["USER_PREFERENCES"]}]}
+_VERDICT = {"fact": 0, "holds": True, "action": "add", "memory": "", "text": ""}
+_ANSWERS = (_FACTS, {"verdicts": [_VERDICT]})
+_SAID = {
+    "scope": {"user_id": "42"},
+    "directContentsSource": {"events": [{"content": {"role": "user", "parts": [{"text": _TEXT}]}}]},
+}
+
+
+def test_a_generation_is_undone_as_its_preview_said(
+    bank: Bank, service: Service, open_page: SignIn
+) -> None:
+    service.model_says(*_ANSWERS)
+    operation = bank.generate(_SAID)
+    assert "response" in operation, operation
+    page = open_page()
+    page.goto(f"/console/e/{bank.engine}/operations")
+    page.locator(f"a[href*='{operation['name'].rpartition('/')[2]}']").first.click()
+    page.get_by_role("link", name="Undo", exact=True).click()
+    page.get_by_role("button", name="Show what it would do").click()
+    preview = page.locator("#preview")
+    expect(preview).to_contain_text("Changed back (1)")
+    expect(preview).to_contain_text(_TEXT)
+    preview.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("main")).to_contain_text("SUCCEEDED")
+    page.goto(f"/console/e/{bank.engine}/memories")
+    expect(page.locator(".empty")).to_be_visible()
+
+
+def test_a_failed_generation_is_tried_again_and_remembers_once(
+    bank: Bank, service: Service, open_page: SignIn
+) -> None:
+    service.model_says(*[400] * 20)
+    failed = bank.generate(_SAID)
+    assert "error" in failed, failed
+    service.model_says(*_ANSWERS)
+    page = open_page()
+    page.goto(f"/console/e/{bank.engine}/operations/{failed['name'].rpartition('/')[2]}")
+    expect(page.get_by_role("main")).to_contain_text("FAILED")
+    page.get_by_role("button", name="Run it again").click()
+    expect(page.get_by_role("main")).to_contain_text("SUCCEEDED")
+    page.goto(f"/console/e/{bank.engine}/memories")
+    expect(page.locator("tr[data-row]")).to_have_count(1)
