@@ -61,7 +61,7 @@ async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
 
 
 async def flush(visit: Visit) -> Response:
-    """Let the waiting events of a stream become memories now."""
+    """Flush a stream, whose waiting events become memories now."""
     form = await read_form(visit.request, FlushForm, visit.session)
     try:
         scope = json.loads(form.scope)
