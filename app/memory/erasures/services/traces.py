@@ -20,12 +20,13 @@ from app.memory.memories.store import ledger
 from app.platform.access.store import erasure as keys
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import erasure as events
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.erasure import NamedEvent
 from app.platform.limits.services.rates import forget_keys
 from app.platform.operations.store import erasure as operations
-from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.platform.operations.store.erasure import KeptAnswer
+from app.platform.operations.store.tables import OperationRow
 
-_SLICE_ROWS = 100
+_SLICE_ROWS = 50
 """Rows of a batch that are read at once: more hold up the event loop, and some rows are large."""
 _PRUNED = ("request", "response", "details")
 
@@ -97,12 +98,12 @@ class Traces:
     async def _rename_events(
         self,
         session: Session,
-        after: AuditEventRow | None,
+        after: NamedEvent | None,
         limit: int,
         *,
         callers: Collection[str],
         is_dry: bool,
-    ) -> tuple[int, AuditEventRow | None]:
+    ) -> tuple[int, NamedEvent | None]:
         """Rename what a batch of the audit log names."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
         erased = await self.erased(session, map(_names_in, rows))
@@ -126,9 +127,7 @@ class Traces:
         await events.rename(session, self.subject.engine_id, changed)
         return len(changed)
 
-    def _renamed(
-        self, row: AuditEventRow, erased: Erased, callers: Collection[str]
-    ) -> dict[str, Any]:
+    def _renamed(self, row: NamedEvent, erased: Erased, callers: Collection[str]) -> dict[str, Any]:
         new: dict[str, Any] = {}
         if row.operation is not None and erased.renamed(row.operation) != row.operation:
             # Whatever an operation of the scope names belongs to it, though it be gone since long.
@@ -271,7 +270,7 @@ def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:
     return in_project and (key.engines is None or str(engine.engine) in map(str, key.engines))
 
 
-def _names_in(row: AuditEventRow) -> Iterable[str]:
+def _names_in(row: NamedEvent) -> Iterable[str]:
     return (text for text in (row.resource, row.operation) if text)
 
 
@@ -279,14 +278,14 @@ def _texts_of_operation(row: OperationRow) -> Iterable[str]:
     return (text for name in (*_PRUNED, "error") for text in texts_in(getattr(row, name)))
 
 
-def _is_of(row: RequestIdRow, erased: Erased, callers: Collection[str]) -> bool:
+def _is_of(row: KeptAnswer, erased: Erased, callers: Collection[str]) -> bool:
     """Return True if a record of a request tells of the scope."""
     if row.caller.partition("#")[0] in callers:
         return True
     return any(erased.renamed(text) != text for text in _texts(row))
 
 
-def _texts(row: RequestIdRow) -> Iterable[str]:
+def _texts(row: KeptAnswer) -> Iterable[str]:
     """Return the texts of a record that name resources."""
     yield from texts_in(row.answer)
     yield from (f"events/{event[0]}" for event in (row.answer or {}).get("events", ()))

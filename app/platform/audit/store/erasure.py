@@ -6,7 +6,7 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import or_, select, text, true, tuple_, update
 
@@ -16,41 +16,57 @@ from app.kernel.errors import Reason
 from app.platform.audit.store.repository import KEY, NO_ENGINE
 from app.platform.audit.store.tables import AuditEventRow
 
+
+class NamedEvent(NamedTuple):
+    """The key of an event, and the columns in which an erasure looks for names."""
+
+    create_time: datetime
+    event_id: str
+    engine_id: int
+    caller: str
+    resource: str | None
+    operation: str | None
+    address: str | None
+    request_id: str | None
+
+
 _ERASING = text("set local memory_bank.erasing = 'on'")
-_NAMES = ("caller", "resource", "operation", "address", "request_id")
 _TABLE: Any = AuditEventRow.__table__
+_COLUMNS = [_TABLE.c[name] for name in NamedEvent._fields]
+_NAMES = ("caller", "resource", "operation", "address", "request_id")
 _KEY = ("create_time", "event_id")
 """The key of an event within its engine."""
 
 
 async def list_next(
-    session: Session, engine_id: int, limit: int, after: AuditEventRow | None
-) -> Sequence[AuditEventRow]:
+    session: Session, engine_id: int, limit: int, after: NamedEvent | None
+) -> Sequence[NamedEvent]:
     """Return the next events of an engine that name a resource, in the order of the log."""
-    statement = select(AuditEventRow).where(
+    statement = select(*_COLUMNS).where(
         AuditEventRow.engine_id == engine_id,
         or_(AuditEventRow.resource.is_not(None), AuditEventRow.operation.is_not(None)),
     )
     if after is not None:
         last = (after.create_time, after.event_id, after.engine_id)
         statement = statement.where(tuple_(*KEY) > last)
-    return (await session.execute(statement.order_by(*KEY).limit(limit))).scalars().all()
+    found = await session.execute(statement.order_by(*KEY).limit(limit))
+    return [NamedEvent(*row) for row in found]
 
 
 async def list_refused(
     session: Session, engine_id: int, reason: Reason, since: datetime
-) -> Sequence[AuditEventRow]:
+) -> Sequence[NamedEvent]:
     """Return an engine's refusals for a reason since some time."""
-    statement = select(AuditEventRow).where(
+    statement = select(*_COLUMNS).where(
         AuditEventRow.engine_id == engine_id,
         AuditEventRow.create_time >= since,
         AuditEventRow.reason == reason.value,
     )
-    return (await session.execute(statement)).scalars().all()
+    return [NamedEvent(*row) for row in await session.execute(statement)]
 
 
 async def rename(
-    session: Session, engine_id: int, changed: Sequence[tuple[AuditEventRow, dict[str, Any]]]
+    session: Session, engine_id: int, changed: Sequence[tuple[NamedEvent, dict[str, Any]]]
 ) -> None:
     """Replace names in events of an engine; a name that is not given stays."""
     if not changed:

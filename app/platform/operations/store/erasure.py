@@ -4,7 +4,7 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, array
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import rows_of
+from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import RowsOf, Subject
@@ -82,7 +82,7 @@ def _names_any(
     at: ColumnElement[str] = literal_column(f"'{path}'::jsonpath")
     name = func.jsonb_path_query(column, at, type_=JSONB).column_valued("name")
     memory_id = func.split_part(name.op("#>>")(literal_column("'{}'::text[]")), "/memories/", 2)
-    return select(name).where(memory_id.in_(memory_ids)).exists()
+    return select(name).where(memory_id == any_of(memory_ids)).exists()
 
 
 async def remove_old(session: Session, limit: int) -> int:
@@ -175,21 +175,30 @@ async def rename_callers(
     return len(renamed.all())
 
 
+class KeptAnswer(NamedTuple):
+    """The record of a request, with what it was answered."""
+
+    caller: str
+    request_id: str
+    operation_id: str | None
+    answer: dict[str, Any] | None
+
+
 _REQUEST = (RequestIdRow.caller, RequestIdRow.request_id)
 _TABLE: Any = RequestIdRow.__table__
 
 
 async def list_requests(
     session: Session, engine_id: int, limit: int, after: tuple[str, str] | None
-) -> Sequence[RequestIdRow]:
+) -> Sequence[KeptAnswer]:
     """Return the next records of requests on an engine."""
     statement = (
-        select(RequestIdRow)
+        select(*(_TABLE.c[name] for name in KeptAnswer._fields))
         .where(RequestIdRow.engine_id == engine_id, tuple_(*_REQUEST) > (after or ("", "")))
         .order_by(*_REQUEST)
         .limit(limit)
     )
-    return (await session.execute(statement)).scalars().all()
+    return [KeptAnswer(*row) for row in await session.execute(statement)]
 
 
 async def remove_requests(
