@@ -160,3 +160,14 @@ async def test_a_long_fact_ends_in_a_link_to_all_of_it(
     assert "END" not in shown.text
     assert f"{one}?all=1" in shown.links
     assert "END" in (await page(viewer, f"{one}?all=1")).text
+
+
+async def test_why_a_part_is_refused_is_shown_in_place_of_the_page(signed_in: SignedIn) -> None:
+    """The page of an error has no part that could stand in the place of the one asked for."""
+    viewer = await signed_in("viewer")
+    url = "/console/e/77/memories"
+    part = await viewer.get(url, headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["hx-retarget"]) == (404, "main")
+    assert part.headers["hx-reselect"] == "main"
+    assert "<main" in part.text
+    assert "hx-retarget" not in (await viewer.get(url)).headers
