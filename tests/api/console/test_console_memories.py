@@ -117,13 +117,15 @@ async def test_every_memory_is_on_one_page(client: httpx.AsyncClient, signed_in:
     facts = [f"fact {number:03}" for number in range(120)]
     await create_memories(client, *facts)
     viewer = await signed_in("viewer")
-    url, seen = f"{MEMORIES}?scope=user_id%3D42", []
+    first = f"{MEMORIES}?scope=user_id%3D42&text=fact"
+    url, seen = first, []
     for _ in range(3):
         answer = await viewer.get(url)
         assert len(answer.content) < 500_000
         shown = Page(answer)
         seen += [fact for fact in facts if fact in shown.text]
         older = [link for link in shown.links if "page=" in link]
+        assert (first in shown.links) == ("page=" in url)
         url = older[0] if older else ""
     assert (sorted(seen), url) == (facts, "")
 
