@@ -27,6 +27,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+_IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
+"""Has htmx show an error page whole: it has no part like the one that was asked for."""
 _SIGN_IN = Route("/console/sign-in")
 
 
@@ -140,4 +142,7 @@ def _error_page(
         "reason": reason,
         "failed_request": request_id(),
     }
-    return rendered(request, "error.html", status, values)
+    page = rendered(request, "error.html", status, values)
+    if "hx-request" in request.headers:
+        page.headers.update(_IN_PLACE_OF_ALL)
+    return page

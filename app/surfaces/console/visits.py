@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -98,6 +98,12 @@ class Visit:
                 raise
             return Json(), refused.fields.get("filter", refused.message)
 
+    def _first_page(self) -> str:
+        """Return the query of the first page, which keeps the filters, with its `?` if not empty."""
+        given = self.request.query_params.multi_items()
+        kept = [(name, value) for name, value in given if value and name != TOKEN_PARAMETER]
+        return f"?{urlencode(kept)}" if kept else ""
+
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a page."""
         return rendered(
@@ -111,6 +117,7 @@ class Visit:
                 "curls": self.api.made,
                 "now": self.now,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
+                "first_page": self._first_page(),
                 "request_id": new_request_id(),
                 **values,
             },

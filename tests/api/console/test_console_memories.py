@@ -117,13 +117,15 @@ async def test_every_memory_is_on_one_page(client: httpx.AsyncClient, signed_in:
     facts = [f"fact {number:03}" for number in range(120)]
     await create_memories(client, *facts)
     viewer = await signed_in("viewer")
-    url, seen = f"{MEMORIES}?scope=user_id%3D42", []
+    first = f"{MEMORIES}?scope=user_id%3D42&text=fact"
+    url, seen = first, []
     for _ in range(3):
         answer = await viewer.get(url)
         assert len(answer.content) < 500_000
         shown = Page(answer)
         seen += [fact for fact in facts if fact in shown.text]
         older = [link for link in shown.links if "page=" in link]
+        assert (first in shown.links) == ("page=" in url)
         url = older[0] if older else ""
     assert (sorted(seen), url) == (facts, "")
 
@@ -160,3 +162,14 @@ async def test_a_long_fact_ends_in_a_link_to_all_of_it(
     assert "END" not in shown.text
     assert f"{one}?all=1" in shown.links
     assert "END" in (await page(viewer, f"{one}?all=1")).text
+
+
+async def test_why_a_part_is_refused_is_shown_in_place_of_the_page(signed_in: SignedIn) -> None:
+    """The page of an error has no part that could stand in the place of the one asked for."""
+    viewer = await signed_in("viewer")
+    url = "/console/e/77/memories"
+    part = await viewer.get(url, headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["hx-retarget"]) == (404, "main")
+    assert part.headers["hx-reselect"] == "main"
+    assert "<main" in part.text
+    assert "hx-retarget" not in (await viewer.get(url)).headers

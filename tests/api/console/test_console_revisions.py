@@ -90,6 +90,8 @@ async def test_labels_in_use_are_suggested(filled: httpx.AsyncClient) -> None:
         answer = await filled.get(f"{REVISIONS}/labels?{query}")
         options = [line.split('"')[1] for line in answer.text.splitlines() if "option" in line]
         assert options == suggested, query
+    long = await filled.get(f"{REVISIONS}/labels?label={'k' * 65}")
+    assert (long.status_code, long.text.strip()) == (200, "")
 
 
 async def test_on_demand_what_one_operation_did_stands_together(

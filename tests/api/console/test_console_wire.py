@@ -5,6 +5,7 @@ import json
 from socket import create_server
 
 import httpx
+import pytest
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
@@ -40,6 +41,24 @@ async def test_the_caller_handed_over_is_whom_the_routes_see(app: FastAPI) -> No
         "GET", "/v1beta1/reasoningEngines/1"
     )
     assert missing.status == 403
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+async def test_an_id_of_dots_leads_to_no_other_method(app: FastAPI, dots: str) -> None:
+    """Without care, `engine/memories/..` would be the engine, and its deletion would pass."""
+    may = frozenset({Permission.ENGINES_GET, Permission.ENGINES_DELETE, Permission.MEMORIES_DELETE})
+    calls = in_process(app, Caller("somebody", may, Reach()))
+    for method in ("GET", "DELETE"):
+        answer = await calls.call(method, f"{_PATH}/{dots}")
+        assert answer.status in {403, 404}, answer
+    assert (await calls.call("GET", f"/v1beta1/{ENGINE}")).status == 200
+
+
+@pytest.mark.parametrize("fact", [float("nan"), "\ud800"])
+async def test_the_api_refuses_what_a_body_cannot_hold(app: FastAPI, fact: object) -> None:
+    calls = in_process(app, Caller("somebody", frozenset({Permission.MEMORIES_CREATE}), Reach()))
+    body = {"fact": fact, "scope": {"user_id": "42"}}
+    assert (await calls.call("POST", _PATH, body=body)).status == 400
 
 
 async def test_nothing_on_the_wire_sets_a_key_of_the_scope(

@@ -6,7 +6,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import Api, Json
+from app.surfaces.console.api import Api, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,
@@ -84,7 +84,13 @@ async def _suggested(api: Api, path: str, written: str) -> list[str]:
     key, equals_sign, prefix = written.partition("=")
     asked = [("key", key), ("prefix", prefix)] if equals_sign else [("prefix", key)]
     query = [("pageSize", str(_SUGGESTED)), *asked]
-    answer = await api.get(f"{path}:listLabels", query)
+    try:
+        answer = await api.get(f"{path}:listLabels", query)
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        # It is longer than any label: still being written, it is no fault yet.
+        return []
     return [f"{label['key']}={label['value'] or ''}" for label in answer["labels"] or []]
 
 
