@@ -1,4 +1,4 @@
-"""How long an administrator waits for an answer in a large bank: `python -m benchmarks.console`.
+"""How long an administrator waits for a list in a large bank: `python -m benchmarks.console`.
 
 An engine has as many revisions as are asked for, ten of each memory, with three labels each. Lists
 are asked for by each field that their filters have, where one revision in a thousand matches; and
@@ -27,6 +27,7 @@ from benchmarks.console.bank import VALUES, fill
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Answer, Sent, call
 
+_OF_MEMORY = 10
 _KEY = "console-benchmark-admin-key"
 _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()),)
 _REVISIONS = "/v1/reasoningEngines/1/memories/-/revisions"
@@ -116,7 +117,7 @@ async def _measure(folder: Path, asked: argparse.Namespace) -> None:
     async with open_process(settings) as found:
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         began = time.monotonic()
-        fill(resources.database_url, asked.revisions)
+        fill(resources.database_url, asked.revisions, of_memory=_OF_MEMORY)
         print(f"{asked.revisions:,} revisions, written in {time.monotonic() - began:.0f} s")
         print(
             "  {:<18}{:>6}{:>9}{:>9}{:>7}".format(

@@ -1,4 +1,4 @@
-"""Fills an engine with revisions, quickly: ten of each memory, in the order of their time.
+"""Fills an engine with memories and revisions, quickly, in the order of their time.
 
 One in a thousand has a given value of whatever may be looked for, spread over all of the time. So
 has the label `run=yes`, of which key and value are each as common as can be.
@@ -6,7 +6,6 @@ has the label `run=yes`, of which key and value are each as common as can be.
 
 import psycopg
 
-OF_MEMORY = 10
 VALUES = 1_000
 """Different scopes, callers, authors, operations, and values of the label `source`."""
 _STATEMENTS = (
@@ -47,9 +46,9 @@ _STATEMENTS = (
 )
 
 
-def fill(url: str, revisions: int) -> None:
-    """Fill the first engine of a migrated database."""
-    values = {"revisions": revisions, "of_memory": OF_MEMORY, "values": VALUES}
+def fill(url: str, revisions: int, *, of_memory: int) -> None:
+    """Fill the first engine of a migrated database; each memory has as many revisions as said."""
+    values = {"revisions": revisions, "of_memory": of_memory, "values": VALUES}
     with psycopg.connect(url, cursor_factory=psycopg.ClientCursor) as connection:
         for statement in _STATEMENTS:
             connection.execute(statement.encode(), values if "%(" in statement else None)
