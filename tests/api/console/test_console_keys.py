@@ -162,7 +162,7 @@ async def test_only_who_manages_keys_or_sees_the_audit_meets_these_screens(
 
 
 async def test_the_audit_is_filtered_paged_and_downloaded(
-    admin: httpx.AsyncClient, client: httpx.AsyncClient, app: FastAPI
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:
     names = [(await create_memory(client, f"fact {n}"))["name"] for n in range(55)]
     for here in (AUDIT, OF_ENGINE):
@@ -185,6 +185,4 @@ async def test_the_audit_is_filtered_paged_and_downloaded(
         assert "audit.ndjson" in file.headers["content-disposition"]
         refused = await admin.get(f"{here}/export?after=soon")
         assert (refused.status_code, "content-disposition" in refused.headers) == (400, False)
-    async with client_with(app, ADMIN_KEY, "http://test") as caller:
-        latest = ok(await caller.get("/v1/auditEvents"))["auditEvents"][0]
-    assert latest["method"] != "exportAllAuditEvents" or latest["surface"] == "console"
+        assert "This did not work" in Page(refused).text
