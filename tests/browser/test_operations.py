@@ -47,5 +47,6 @@ def test_a_failed_generation_is_tried_again_and_remembers_once(
     expect(page.get_by_role("main")).to_contain_text("FAILED")
     page.get_by_role("button", name="Run it again").click()
     expect(page.get_by_role("main")).to_contain_text("SUCCEEDED")
+    expect(page.locator("#changed")).to_contain_text(_TEXT)
     page.goto(f"/console/e/{bank.engine}/memories")
     expect(page.locator("tr[data-row]")).to_have_count(1)

@@ -19,6 +19,7 @@ from app.web.incoming import BodyPace, Incoming
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field with which each form shows that this session made it."""
 _MAX_FIELDS = 100
+_MAX_DIGITS = 18
 _ID_BYTES = 16
 _KIND = "application/x-www-form-urlencoded"
 
@@ -51,6 +52,12 @@ _F = TypeVar("_F", bound=ConsoleForm)
 def new_request_id() -> str:
     """Return the id of a fresh form, which makes its change happen once."""
     return secrets.token_hex(_ID_BYTES)
+
+
+def number_of(written: str) -> int | str:
+    """Return a whole number as the API takes it; of any other text, the API says what is wrong."""
+    is_number = written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS
+    return int(written) if is_number else written
 
 
 async def read_form(request: Request, form: type[_F], session: OpenSession | None) -> _F:
@@ -106,6 +113,9 @@ def _parse(body: bytes) -> dict[str, list[str]]:
         )
     except ValueError:
         raise InvalidArgument("The form cannot be read.", Reason.BODY_NOT_JSON) from None
+    if any("\0" in text for pair in pairs for text in pair):
+        fault = "The form holds the character U+0000, which cannot be stored."
+        raise InvalidArgument(fault, Reason.FIELD_INVALID)
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))

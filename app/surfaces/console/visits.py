@@ -98,8 +98,23 @@ class Visit:
                 raise
             return Json(), refused.fields.get("filter", refused.message)
 
+    async def download(self, path: str, chosen: str, file: str) -> Response:
+        """Return all that a filter finds in a list, as a file; a refusal is a page of the console.
+
+        Args:
+            path: of the list in the API.
+            chosen: the filter; empty: none.
+            file: the name of the file.
+
+        Raises:
+            ApiRefusal: the API refuses the list.
+        """
+        query = [("filter", chosen)] if chosen else []
+        await self.api.get(path, [("pageSize", "1"), *query])
+        return self.api.download(f"{path}:export", query, file)
+
     def _first_page(self) -> str:
-        """Return the query of the first page, which keeps the filters, with its `?` if not empty."""
+        """Return the query of the first page, with its `?`: the filters stay."""
         given = self.request.query_params.multi_items()
         kept = [(name, value) for name, value in given if value and name != TOKEN_PARAMETER]
         return f"?{urlencode(kept)}" if kept else ""

@@ -105,8 +105,9 @@ async def test_a_key_is_rotated_and_revoked_after_a_question(
     rotate, revoke = f"{one}/rotate", f"{one}/revoke"
     links = (await page(admin, KEYS)).links
     assert {rotate, revoke} <= set(links)
-    refused = await submit(admin, rotate, rotate, hours="soon")
-    assert (refused.status_code, Page(refused).forms[rotate]["hours"]) == (400, "soon")
+    for hours in ("soon", "9" * 12):
+        refused = await submit(admin, rotate, rotate, hours=hours)
+        assert (refused.status_code, Page(refused).forms[rotate]["hours"]) == (400, hours)
     asked = (await page(admin, rotate)).forms[rotate]
     rotated = await admin.post(rotate, data={**asked, "hours": "2"})
     [second] = set(_SECRET.findall(rotated.text))
@@ -134,6 +135,9 @@ async def test_a_form_without_a_token_makes_no_key(admin: httpx.AsyncClient, app
     for token in ({}, {"token": "x"}):
         form = {**token, "requestId": "1", "displayName": "x", "roles": "admin"}
         assert (await admin.post(NEW, data=form)).status_code == 403
+    form = (await page(admin, NEW)).forms[NEW]
+    nothing = {**form, "requestId": "\0", "displayName": "x", "roles": "admin"}
+    assert "U+0000" in Page(await admin.post(NEW, data=nothing)).text
     assert await _listed(app) == before
 
 
@@ -158,7 +162,7 @@ async def test_only_who_manages_keys_or_sees_the_audit_meets_these_screens(
 
 
 async def test_the_audit_is_filtered_paged_and_downloaded(
-    admin: httpx.AsyncClient, client: httpx.AsyncClient, app: FastAPI
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:
     names = [(await create_memory(client, f"fact {n}"))["name"] for n in range(55)]
     for here in (AUDIT, OF_ENGINE):
@@ -181,6 +185,4 @@ async def test_the_audit_is_filtered_paged_and_downloaded(
         assert "audit.ndjson" in file.headers["content-disposition"]
         refused = await admin.get(f"{here}/export?after=soon")
         assert (refused.status_code, "content-disposition" in refused.headers) == (400, False)
-    async with client_with(app, ADMIN_KEY, "http://test") as caller:
-        latest = ok(await caller.get("/v1/auditEvents"))["auditEvents"][0]
-    assert latest["method"] != "exportAllAuditEvents" or latest["surface"] == "console"
+        assert "This did not work" in Page(refused).text

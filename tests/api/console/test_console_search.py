@@ -60,6 +60,7 @@ async def test_what_the_api_says_of_a_search_stands_beside_the_form(signed_in: S
     viewer = await signed_in("viewer")
     for query, words in (
         ("topK=many", "similaritySearchParams.topK"),
+        (f"topK={'9' * 5_000}", "similaritySearchParams.topK"),
         ("maxTokens=-5", "maxTokens"),
         ("ranking=best", "ranking"),
     ):

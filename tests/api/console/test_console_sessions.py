@@ -171,6 +171,7 @@ async def test_two_policies_are_compared_side_by_side(
         ("strategy0=every_n&every0=x", "policy.every: input should be a valid integer"),
         ("strategy1=nothing", "policy.strategy: must be one of"),
         ("limit=0", "tokenLimit: input should be greater"),
+        (f"limit={'9' * 5_000}", "tokenLimit: "),
     ):
         assert words in (await page(viewer, f"{CONTEXT}?{wrong}")).text
     assert ok(await client.get(f"{trip}/summaries")) == before

@@ -42,6 +42,8 @@ async def test_a_stream_is_flushed_once_however_often_its_form_is_sent(
     for token in ({}, {"token": "x"}):
         sent = {**form, "token": "", **token}
         assert (await user.post(FLUSH, data=sent)).status_code == 403
+    for scope in ('{"k": NaN}', '{"k": "\\ud800"}', "[" * 100_000):
+        assert (await user.post(FLUSH, data={**form, "scope": scope})).status_code == 400
     assert await runner.run_pending() == 0
     counts = []
     for _ in range(2):

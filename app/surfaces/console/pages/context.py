@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import number_of
 from app.surfaces.console.pages.session import PATH, path_of, url_of
 from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import pretty
@@ -31,18 +32,13 @@ _FIRST, _LAST = 10, 40
 _MAX_RANGES = 200
 
 
-def _number(written: str) -> int | str:
-    """Return a number as the API takes it; what is none, the API refuses."""
-    return int(written) if written.isascii() and written.isdigit() else written
-
-
 def _policy(chosen: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the policy of a side; None: that of the session."""
     strategy = chosen["strategy"]
     if not strategy:
         return None
     settings = {name: chosen[name] for name in STRATEGIES.get(strategy, ()) if chosen[name]}
-    policy: dict[str, Any] = {name: _number(value) for name, value in settings.items()}
+    policy: dict[str, Any] = {name: number_of(value) for name, value in settings.items()}
     if strategy == "inclusive":
         policy["onOverflow"] = "omit"
     return {"strategy": strategy, **policy}
@@ -53,7 +49,7 @@ def _body(query: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, Any]
         "preview": True,
         "policy": _policy(chosen),
         "pendingMessage": query.get("question"),
-        "tokenLimit": _number(query.get("limit", "")),
+        "tokenLimit": number_of(query.get("limit", "")),
         "includeMemories": {"query": "auto"} if query.get("memories") else None,
     }
     return {name: value for name, value in asked.items() if value not in (None, "")}

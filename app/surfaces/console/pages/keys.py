@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Role
 from app.surfaces.console.api import ApiRefusal, Json
-from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
@@ -61,12 +61,11 @@ class RotationForm(ChangeForm):
     hours: str = ""
 
     def body(self) -> dict[str, Any]:
-        """Return the request; the API says what is wrong with a text that is no number."""
-        hours = self.hours.strip()
-        if not hours:
-            return {}
-        is_number = hours.isdecimal() and len(hours) < len(str(_HOUR_SECONDS))
-        return {"gracePeriod": f"{int(hours) * _HOUR_SECONDS}s" if is_number else hours}
+        """Return the request; without hours, the API decides."""
+        hours = number_of(self.hours.strip())
+        if isinstance(hours, int):
+            return {"gracePeriod": f"{hours * _HOUR_SECONDS}s"}
+        return {"gracePeriod": hours} if hours else {}
 
 
 async def show(visit: Visit) -> Response:

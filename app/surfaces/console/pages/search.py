@@ -13,6 +13,7 @@ from starlette.responses import Response
 from app.kernel.auth import Conditions
 from app.kernel.ranking import Ranking
 from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.forms import number_of
 from app.surfaces.console.pages.memories import Filters
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
@@ -88,10 +89,8 @@ class Asked:
 
 
 def _number(name: str, written: str) -> dict[str, int | str]:
-    """Return a field with a number; the API says what is wrong with any other text."""
-    if not written:
-        return {}
-    return {name: int(written) if written.isdecimal() and len(written) < 10 else written}
+    """Return a field with a number, if one is written."""
+    return {name: number_of(written)} if written else {}
 
 
 @dataclass(frozen=True)

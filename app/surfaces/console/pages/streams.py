@@ -65,7 +65,7 @@ async def flush(visit: Visit) -> Response:
     form = await read_form(visit.request, FlushForm, visit.session)
     try:
         scope = json.loads(form.scope)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidArgument.of_field("scope", "must be JSON; reload the page.") from None
     try:
         await visit.api.send(
