@@ -63,16 +63,43 @@ def test_migration_without_a_message_says_what_is_missing(bare_checkout: Path) -
     assert 'make migration m="add x"' in make(bare_checkout, "migration").stderr
 
 
-def test_ci_runs_make_test_from_the_root(tmp_path: Path) -> None:
+_INSTALLS = ["apt-get update --quiet=2"]
+_FAILS = [*_INSTALLS, "chromium could not be installed: nothing is tested in a browser"]
+
+
+@pytest.mark.parametrize(
+    ("programs", "between"),
+    [
+        ({"chromium": "exit 1", "apt-get": "exit 1", "id": "echo 0"}, []),
+        ({"apt-get": "echo apt-get $* >&2; exit 1", "id": "echo 0"}, _FAILS),
+        ({"apt-get": "exit 1", "id": "echo 1000"}, []),
+    ],
+    ids=["with a browser", "without a browser", "not as root"],
+)
+def test_ci_runs_all_tests_from_the_root(
+    tmp_path: Path, programs: dict[str, str], between: list[str]
+) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
-    fake = tmp_path / "bin" / "make"
-    fake.parent.mkdir()
-    fake.write_text('#!/bin/sh\necho "$(pwd -P) $*"\n')
-    fake.chmod(0o755)
-    command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", str(tmp_path / ".ci" / "run")]
-    ended = subprocess.run(command, cwd="/", check=True, capture_output=True, text=True)
-    assert ended.stdout == f"{tmp_path.resolve()} test\n"
+    programs_folder = tmp_path / "bin"
+    programs_folder.mkdir()
+    for name in ("bash", "dirname"):
+        (programs_folder / name).symlink_to(str(shutil.which(name)))
+    for name, text in {"make": 'echo "$(pwd -P) $*"', **programs}.items():
+        program = programs_folder / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    ended = subprocess.run(
+        [str(tmp_path / ".ci" / "run")],
+        cwd="/",
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={"PATH": str(programs_folder)},
+    )
+    root = tmp_path.resolve()
+    assert ended.stdout.splitlines() == [f"{root} test", *between, f"{root} browser"]
 
 
 @pytest.mark.parametrize(("wanted", "code"), [("", 0), ("required", 1)])
