@@ -69,10 +69,12 @@ class Api:
 
     Attributes:
         calls: how it is called.
+        address: where the browser finds the service.
         made: the calls of the page that read, as commands.
     """
 
     calls: InProcess
+    address: str
     made: list[str] = field(default_factory=list)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -82,7 +84,7 @@ class Api:
         Raises:
             ApiRefusal: it is not a success.
         """
-        self.made.append(_curl(self.calls.host, path, query))
+        self.made.append(_curl(self.address, path, query))
         return _read(await self._call("GET", path, query=query))
 
     async def ask(self, path: str, body: Mapping[str, Any]) -> Json:
@@ -91,7 +93,7 @@ class Api:
         Raises:
             ApiRefusal: it is not a success.
         """
-        self.made.append(_curl(self.calls.host, path, (), body))
+        self.made.append(_curl(self.address, path, (), body))
         return _read(await self._call("POST", path, body=body))
 
     async def text(self, path: str, max_bytes: int) -> str:
@@ -100,7 +102,7 @@ class Api:
         Raises:
             ApiRefusal: it is not a success.
         """
-        self.made.append(_curl(self.calls.host, path))
+        self.made.append(_curl(self.address, path))
         headers = {"range": f"bytes=0-{max_bytes - 1}"}
         return (await self._call("GET", path, headers=headers)).body.decode(errors="replace")
 
@@ -194,9 +196,9 @@ def _read(answer: InProcessAnswer) -> Json:
     return content
 
 
-def _curl(host: str, path: str, query: Query = (), body: Mapping[str, Any] | None = None) -> str:
+def _curl(address: str, path: str, query: Query = (), body: Mapping[str, Any] | None = None) -> str:
     """Return a call as a command, with the key left out."""
-    url = f"http://{host}{path}" + (f"?{urlencode(query)}" if query else "")
+    url = f"{address}{path}" + (f"?{urlencode(query)}" if query else "")
     command = 'curl -H "Authorization: Bearer $KEY"'
     if body is not None:
         sent = shlex.quote(json.dumps(body, ensure_ascii=False))

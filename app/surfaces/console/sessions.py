@@ -162,7 +162,7 @@ async def _remove_ended(life: SessionLife, session: Session, limit: int) -> int:
 
 def cookie_name(request: Request) -> str:
     """Return the name of the cookie for a request: another is not read, whoever has set it."""
-    return _SECURE_COOKIE if _is_secure(request) else _PLAIN_COOKIE
+    return _SECURE_COOKIE if is_secure(request) else _PLAIN_COOKIE
 
 
 def set_cookie(request: Request, answer: Response, value: str) -> None:
@@ -171,7 +171,7 @@ def set_cookie(request: Request, answer: Response, value: str) -> None:
         cookie_name(request),
         value,
         path="/",
-        secure=_is_secure(request),
+        secure=is_secure(request),
         httponly=True,
         samesite="strict",
     )
@@ -182,7 +182,7 @@ def drop_cookie(request: Request, answer: Response) -> None:
     answer.delete_cookie(
         cookie_name(request),
         path="/",
-        secure=_is_secure(request),
+        secure=is_secure(request),
         httponly=True,
         samesite="strict",
     )
@@ -190,15 +190,16 @@ def drop_cookie(request: Request, answer: Response) -> None:
 
 def needs_tls(request: Request) -> bool:
     """Return True if the browser will drop the cookie, unless a proxy in front ends TLS."""
-    return _is_secure(request) and request.url.scheme != "https"
+    return is_secure(request) and request.url.scheme != "https"
 
 
 def is_exposed(request: Request) -> bool:
     """Return True if the cookie goes over a network without TLS."""
-    return not _is_secure(request) and not _is_loopback(request)
+    return not is_secure(request) and not _is_loopback(request)
 
 
-def _is_secure(request: Request) -> bool:
+def is_secure(request: Request) -> bool:
+    """Return True if the browser keeps the cookie only with TLS, which a proxy in front may end."""
     settings: Settings = request.app.state.resources.settings
     if request.url.scheme == "https":
         return True

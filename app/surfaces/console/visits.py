@@ -16,7 +16,7 @@ from app.kernel.permissions import Permission
 from app.surfaces.console import navigation
 from app.surfaces.console.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console.forms import new_request_id
-from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed
+from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment
 from app.web.address import address_of
 
@@ -46,7 +46,8 @@ class Visit:
             address=address_of(request.scope),
             request_id=request_id() or "",
         )
-        return cls(request, session, Api(calls))
+        scheme = "https" if is_secure(request) else "http"
+        return cls(request, session, Api(calls, f"{scheme}://{calls.host}"))
 
     @property
     def now(self) -> datetime:

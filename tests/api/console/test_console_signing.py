@@ -144,6 +144,20 @@ async def test_only_the_cookie_that_the_request_may_bear_is_read(
         await page(remote, "/console")
 
 
+async def test_commands_send_the_key_no_other_way_than_the_browser(
+    app: FastAPI, visitor: httpx.AsyncClient
+) -> None:
+    await sign_in(visitor, ADMIN_KEY)
+    assert "http://127.0.0.1:8000/v1beta1/" in (await page(visitor, MEMORIES)).text
+    # In the second, a proxy in front has ended TLS.
+    for address in ("https://memory.example.com", "http://memory.example.com"):
+        async with browser(app, address) as remote:
+            remote.cookies.set("__Host-memory-bank", visitor.cookies[COOKIE])
+            told = (await page(remote, MEMORIES)).text
+        assert "https://memory.example.com/v1beta1/" in told
+        assert "http://" not in told
+
+
 async def test_a_link_of_another_site_does_not_sign_out(visitor: httpx.AsyncClient) -> None:
     """The browser follows it without the cookie, and keeps the cookie."""
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
