@@ -1,10 +1,11 @@
 """Filters of the API, made of the fields of a filter row."""
 
 import json
+import re
 from collections.abc import Iterable
 
 _SPECIAL = frozenset("\\.+*?()|[]{}^$")
-_MINUTES = len("2026-01-15T12:00")
+_FROM_BROWSER = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?P<seconds>:\d\d(\.\d+)?)?")
 
 
 def all_of(parts: Iterable[str]) -> str:
@@ -33,8 +34,13 @@ def contains(field: str, text: str) -> str:
 
 
 def moment(written: str) -> str:
+    """Return a time of a form as a filter writes it."""
+    return quoted(utc(written))
+
+
+def utc(written: str) -> str:
     """Return a time as browsers send it, in UTC, as the API takes it; others as they are."""
-    if len(written) == _MINUTES:
-        written += ":00"
-    has_zone = written.endswith("Z") or "+" in written
-    return quoted(written if has_zone else f"{written}Z")
+    sent = _FROM_BROWSER.fullmatch(written)
+    if sent is None:
+        return written
+    return f"{written}Z" if sent["seconds"] else f"{written}:00Z"

@@ -84,6 +84,8 @@ async def filled(
         ("metadata=source%3Dchat", FACTS[:1]),
         ("changed_after=2026-01-15T12:02", FACTS[2:]),
         ("changed_before=2026-01-15T12:02:00", FACTS[:2]),
+        ("changed_after=2026-01-15T07:02:00-05:00", FACTS[2:]),
+        ("changed_after=2026-01-15", FACTS),
         ("expires_before=2026-01-16T12:00:00Z", FACTS[1:2]),
     ],
 )

@@ -8,21 +8,20 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.permissions import Role
+from app.surfaces.console import filters
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
 
 _API = "/v1/keys"
 _HERE = "/console/keys"
 _ONE = f"{_HERE}/{{key}}"
-_CONFLICT = 409
 _FAILURE = 500
 _HOUR_SECONDS = 3_600
-_MINUTES = len("2026-01-15T12:00")
 
 
 class KeyForm(ChangeForm):
@@ -37,9 +36,6 @@ class KeyForm(ChangeForm):
 
     def body(self) -> dict[str, Any]:
         """Return the request; what is empty is left out."""
-        expiry = self.expire_time.strip()
-        if expiry and not expiry.endswith("Z"):
-            expiry += ":00Z" if len(expiry) == _MINUTES else "Z"
         conditions: dict[str, list[str]] = {}
         for line in filter(str.strip, self.conditions.splitlines()):
             key, _, value = line.partition("=")
@@ -49,7 +45,7 @@ class KeyForm(ChangeForm):
             "projects": self.projects.split(),
             "engines": self.engines.split(),
             "scopeConditions": conditions,
-            "expireTime": expiry,
+            "expireTime": filters.utc(self.expire_time.strip()),
         }
         named = {name: value for name, value in reach.items() if value}
         return {"displayName": self.display_name, **named}
@@ -135,7 +131,7 @@ async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str,
     """Have a secret made and show it; a form that has made one makes no other."""
     sessions, value = Sessions.of(visit.request), visit.session.value
     if not await sessions.spend_form(value, form_id):
-        return visit.render("key_secret.html", _CONFLICT, key=None, here=_HERE)
+        return visit.render("key_secret.html", CONFLICT, key=None, here=_HERE)
     try:
         key = await visit.api.send("POST", path, body)
     except ApiRefusal as refused:

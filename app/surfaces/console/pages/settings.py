@@ -18,10 +18,9 @@ from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
 
 _PATH = f"{ENGINE}/settings"
-_CONFLICT = 409
 _PARTS = {
     "displayName": TEXTS.display_name,
     "description": TEXTS.description,
@@ -267,7 +266,7 @@ async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) ->
     theirs = _document(engine)
     versions = Json(yours=_texts(yours), theirs=_texts(theirs), was=_texts(was))
     shown = _shown(engine["etag"], pretty(theirs), pretty(yours))
-    return _page(visit, shown, _CONFLICT, conflict=versions)
+    return _page(visit, shown, CONFLICT, conflict=versions)
 
 
 ROUTES = (
