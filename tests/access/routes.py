@@ -162,6 +162,10 @@ def _recalled(_: Names) -> Json:
     return {"query": "Tea?"}
 
 
+def _recalled_of_user(names: Names) -> Json:
+    return {**_recalled(names), "userId": names.user}
+
+
 def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
@@ -264,6 +268,15 @@ _VIEWER = [
     _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
     _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
     _get(_SESSION + "/summaries/{summary}", ("events.list",), make=with_summary),
+    Route(
+        "POST",
+        _SESSIONS + "/-:recall",
+        ("events.list",),
+        "viewer",
+        Told.NOTHING,
+        make=with_event,
+        body=_recalled_of_user,
+    ),
     Route(
         "POST",
         _SESSION + ":recall",

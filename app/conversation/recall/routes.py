@@ -1,22 +1,53 @@
-"""Route of recall; the method is this service's own."""
+"""Routes of recall; the methods are this service's own."""
 
 from fastapi import Request
 
-from app.conversation.recall.schemas import RecallMode, RecallRequest, RecallResponse
+from app.conversation.recall.schemas import (
+    RecallMode,
+    RecallRequest,
+    RecallResponse,
+    RecallSessionsRequest,
+    RecallSessionsResponse,
+)
 from app.conversation.recall.services.recall import RecallService
+from app.conversation.recall.services.sessions_recall import SessionsRecallService
 from app.kernel.permissions import Permission
 from app.web.context import Context
 from app.web.demands import WORK, Demand
-from app.web.names import SessionPath
+from app.web.names import EnginePath, SessionPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
     "contexts",
     demands={
+        "recallSessions": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
         "recallSession": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
     },
 )
+
+
+# Before the route of one session, whose path fits as well.
+@router.post(
+    ENGINE + "/sessions/-:recall",
+    summary="Recall from all sessions of a user",
+    operation_id="recallSessions",
+)
+async def recall_sessions(
+    context: Context, engine: EnginePath, body: RecallSessionsRequest, request: Request
+) -> RecallSessionsResponse:
+    """Search all sessions of a user: passages word for word, or an answer made from them.
+
+    Sessions are searched from the one created last, each from its newest event back, as many as fit
+    into about three seconds; `nextPageToken` goes on with the others. As in one session, words are
+    compared, cleared and erased events are not searched, and an answer also needs the permission to
+    update sessions. A user out of the key's reach has no sessions.
+    """
+    if body.mode is RecallMode.SUMMARY:
+        context.require(Permission.SESSIONS_UPDATE)
+    service = SessionsRecallService(context.resources)
+    conditions = context.caller.reach.conditions
+    return await service.recall(engine, body, conditions, request.is_disconnected)
 
 
 @router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")
