@@ -166,6 +166,10 @@ def _recalled_of_user(names: Names) -> Json:
     return {**_recalled(names), "userId": names.user}
 
 
+def _recalled_of_scope(names: Names) -> Json:
+    return {**_recalled(names), **_scope(names)}
+
+
 def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
@@ -256,6 +260,12 @@ _VIEWER = [
     ),
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
+    _ask(_MEMORIES + ":recall", ("memories.retrieve",), body=_recalled_of_scope),
+    _ask(
+        _MEMORIES + ":recall",
+        ("memories.retrieve", "events.list"),
+        body=lambda names: {**_recalled_of_scope(names), "includeSessions": True},
+    ),
     _list(_MEMORIES + "/-/revisions", ("revisions.list",), make=with_memory),
     _list(_MEMORIES + "/-/revisions:export", ("revisions.list",), make=with_memory),
     _list(_MEMORIES + "/-/revisions:listLabels", ("revisions.list",), make=with_memory),

@@ -3,12 +3,15 @@
 from fastapi import Request
 
 from app.conversation.recall.schemas import (
+    RecallMemoriesRequest,
+    RecallMemoriesResponse,
     RecallMode,
     RecallRequest,
     RecallResponse,
     RecallSessionsRequest,
     RecallSessionsResponse,
 )
+from app.conversation.recall.services.memories_recall import MemoriesRecallService
 from app.conversation.recall.services.recall import RecallService
 from app.conversation.recall.services.sessions_recall import SessionsRecallService
 from app.kernel.permissions import Permission
@@ -23,6 +26,7 @@ router = Router(
     demands={
         "recallSessions": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
         "recallSession": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
+        "recallMemories": Demand(Permission.MEMORIES_RETRIEVE, WORK, is_costly=True),
     },
 )
 
@@ -64,3 +68,26 @@ async def recall_session(
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
     return await RecallService(context.resources).recall(name, body, request.is_disconnected)
+
+
+@router.post(
+    ENGINE + "/memories:recall",
+    summary="Recall from the memories of a scope",
+    operation_id="recallMemories",
+)
+async def recall_memories(
+    context: Context, engine: EnginePath, body: RecallMemoriesRequest, request: Request
+) -> RecallMemoriesResponse:
+    """Search the memories of a scope: the nearest facts, or an answer made from them.
+
+    With `includeSessions`, the sessions of the scope's user are searched as well; that needs the
+    permission to list events. Facts come first: their distance and the score of a passage do not
+    compare. An answer names the memories and events that it rests on; it also needs the permission
+    to generate memories, since it may spend the engine's tokens.
+    """
+    if body.include_sessions:
+        context.require(Permission.EVENTS_LIST)
+    if body.mode is RecallMode.SUMMARY:
+        context.require(Permission.MEMORIES_GENERATE)
+    service = MemoriesRecallService(context.resources)
+    return await service.recall(engine, body, request.is_disconnected)

@@ -1,15 +1,17 @@
 """Parts that the requests and responses of all searches share."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.adapters.llm.named import check_model
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.spans import SentenceSpan
-from app.conversation.recall.schemas import RecallFields, RecallMode
+from app.conversation.recall.schemas import RecalledSessionSpan, RecallFields, RecallMode
 from app.conversation.recall.services.retelling import Retold
 from app.conversation.strategies.logic.policies import CHARS4
 from app.conversation.strategies.services.counters import Counter, loaded
-from app.kernel.names import EventName, SessionName
+from app.kernel.names import EngineName, EventName, SessionName
+from app.platform.sessions.logic.event_text import EventText
 
 _SCORE_DIGITS = 4
 
@@ -38,6 +40,25 @@ def span_fields(session: SessionName, span: SentenceSpan, counter: Counter) -> d
         "tokens": counter.count(span.text),
         "score": round(span.score, _SCORE_DIGITS),
     }
+
+
+def event_name(engine: EngineName, said: EventText) -> str:
+    """Return the full name of an event; `engine` is the stored name."""
+    return str(EventName(SessionName(engine, said.session_id), said.event_id))
+
+
+def session_spans(
+    engine: EngineName, spans: Sequence[SentenceSpan], counter: Counter
+) -> list[RecalledSessionSpan]:
+    """Return passages in the form of responses; `engine` is the stored name."""
+    told = []
+    for span in spans:
+        session = SessionName(engine, span.said.session_id)
+        fields = span_fields(session, span, counter)
+        told.append(
+            RecalledSessionSpan(**fields, session=str(session), event_time=span.said.timestamp)
+        )
+    return told
 
 
 def answer_fields(answer: Retold, counter: Counter) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _by_passages(asked: RecallQuery) -> Retold:
     )
     spans = asked.found.in_order(spans)
     text = "\n".join([fact.text for fact in facts] + [span.text for span in spans])
-    sources = [*facts, *(span.said for span in spans)]
+    sources: list[Source] = [*facts, *(span.said for span in spans)]
     return Retold(text, sources, any(span.is_cut for span in spans), model=MODEL_ID)
 
 

@@ -25,6 +25,8 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange
 from app.platform.sessions.store.tables import SessionRow
 
+USER_KEY = "user_id"
+"""The key of a scope or condition that names the user of sessions."""
 MAX_EVENTS = 40_000
 """Maximum number of events that one call searches; MAX_BYTES limits their total size."""
 MAX_BYTES = 8 * 1024 * 1024

@@ -4,7 +4,6 @@ No transaction is open during a model call.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.findings import Findings
-from app.conversation.recall.logic.spans import SentenceSpan
 from app.conversation.recall.logic.walking import SessionPlace
 from app.conversation.recall.schemas import (
     RecalledSessionSpan,
@@ -21,21 +19,23 @@ from app.conversation.recall.schemas import (
     RecallSessionsResponse,
 )
 from app.conversation.recall.services.reading import GivenUp
-from app.conversation.recall.services.responses import answer_fields, check_names, span_fields
+from app.conversation.recall.services.responses import (
+    answer_fields,
+    check_names,
+    event_name,
+    session_spans,
+)
 from app.conversation.recall.services.retelling import RecallQuery, retold
-from app.conversation.recall.services.searching import SessionsQuery, SessionsSearch
+from app.conversation.recall.services.searching import USER_KEY, SessionsQuery, SessionsSearch
 from app.conversation.strategies.services.counters import Counter
 from app.kernel.auth import Conditions
 from app.kernel.errors import InvalidArgument
-from app.kernel.names import EngineName, EventName, SessionName
+from app.kernel.names import EngineName
 from app.kernel.paging import decode_token, encode_token, typed_key
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
-
-USER_KEY = "user_id"
-"""The key of a scope that names the user of sessions."""
 
 
 @dataclass(frozen=True)
@@ -97,25 +97,6 @@ class SessionsRecallService:
         return RecallSessionsResponse(
             **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
         )
-
-
-def event_name(engine: EngineName, said: EventText) -> str:
-    """Return the full name of an event; `engine` is the stored name."""
-    return str(EventName(SessionName(engine, said.session_id), said.event_id))
-
-
-def session_spans(
-    engine: EngineName, spans: Sequence[SentenceSpan], counter: Counter
-) -> list[RecalledSessionSpan]:
-    """Return passages in the form of responses; `engine` is the stored name."""
-    told = []
-    for span in spans:
-        session = SessionName(engine, span.said.session_id)
-        fields = span_fields(session, span, counter)
-        told.append(
-            RecalledSessionSpan(**fields, session=str(session), event_time=span.said.timestamp)
-        )
-    return told
 
 
 def _spans(

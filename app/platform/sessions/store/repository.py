@@ -111,7 +111,7 @@ async def list_of_user(
     clause: ColumnElement[bool],
     since: tuple[datetime, str] | None,
     limit: int,
-) -> Sequence[Row[Any]]:
+) -> Sequence[Row[datetime, str, int, int]]:
     """Return a user's sessions that contexts show events of, newest first.
 
     `since` is the creation time and id of the first one, if it is still there. Rows have
