@@ -162,6 +162,14 @@ def _recalled(_: Names) -> Json:
     return {"query": "Tea?"}
 
 
+def _recalled_of_user(names: Names) -> Json:
+    return {**_recalled(names), "userId": names.user}
+
+
+def _recalled_of_scope(names: Names) -> Json:
+    return {**_recalled(names), **_scope(names)}
+
+
 def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
@@ -252,6 +260,12 @@ _VIEWER = [
     ),
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
+    _ask(_MEMORIES + ":recall", ("memories.retrieve",), body=_recalled_of_scope),
+    _ask(
+        _MEMORIES + ":recall",
+        ("memories.retrieve", "events.list"),
+        body=lambda names: {**_recalled_of_scope(names), "includeSessions": True},
+    ),
     _list(_MEMORIES + "/-/revisions", ("revisions.list",), make=with_memory),
     _list(_MEMORIES + "/-/revisions:export", ("revisions.list",), make=with_memory),
     _list(_MEMORIES + "/-/revisions:listLabels", ("revisions.list",), make=with_memory),
@@ -264,6 +278,15 @@ _VIEWER = [
     _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
     _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
     _get(_SESSION + "/summaries/{summary}", ("events.list",), make=with_summary),
+    Route(
+        "POST",
+        _SESSIONS + "/-:recall",
+        ("events.list",),
+        "viewer",
+        Told.NOTHING,
+        make=with_event,
+        body=_recalled_of_user,
+    ),
     Route(
         "POST",
         _SESSION + ":recall",

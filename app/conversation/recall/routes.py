@@ -1,22 +1,57 @@
-"""Route of recall; the method is this service's own."""
+"""Routes of recall; the methods are this service's own."""
 
 from fastapi import Request
 
-from app.conversation.recall.schemas import RecallMode, RecallRequest, RecallResponse
+from app.conversation.recall.schemas import (
+    RecallMemoriesRequest,
+    RecallMemoriesResponse,
+    RecallMode,
+    RecallRequest,
+    RecallResponse,
+    RecallSessionsRequest,
+    RecallSessionsResponse,
+)
+from app.conversation.recall.services.memories_recall import MemoriesRecallService
 from app.conversation.recall.services.recall import RecallService
+from app.conversation.recall.services.sessions_recall import SessionsRecallService
 from app.kernel.permissions import Permission
 from app.web.context import Context
 from app.web.demands import WORK, Demand
-from app.web.names import SessionPath
+from app.web.names import EnginePath, SessionPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
 router = Router(
     "contexts",
     demands={
+        "recallSessions": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
         "recallSession": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
+        "recallMemories": Demand(Permission.MEMORIES_RETRIEVE, WORK, is_costly=True),
     },
 )
+
+
+# Before the route of one session, whose path fits as well.
+@router.post(
+    ENGINE + "/sessions/-:recall",
+    summary="Recall from all sessions of a user",
+    operation_id="recallSessions",
+)
+async def recall_sessions(
+    context: Context, engine: EnginePath, body: RecallSessionsRequest, request: Request
+) -> RecallSessionsResponse:
+    """Search all sessions of a user: passages word for word, or an answer made from them.
+
+    Sessions are searched from the one created last, each from its newest event back, as many as fit
+    into about three seconds; `nextPageToken` goes on with the others. As in one session, words are
+    compared, cleared and erased events are not searched, and an answer also needs the permission to
+    update sessions. A user out of the key's reach has no sessions.
+    """
+    if body.mode is RecallMode.SUMMARY:
+        context.require(Permission.SESSIONS_UPDATE)
+    service = SessionsRecallService(context.resources)
+    conditions = context.caller.reach.conditions
+    return await service.recall(engine, body, conditions, request.is_disconnected)
 
 
 @router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")
@@ -33,3 +68,26 @@ async def recall_session(
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
     return await RecallService(context.resources).recall(name, body, request.is_disconnected)
+
+
+@router.post(
+    ENGINE + "/memories:recall",
+    summary="Recall from the memories of a scope",
+    operation_id="recallMemories",
+)
+async def recall_memories(
+    context: Context, engine: EnginePath, body: RecallMemoriesRequest, request: Request
+) -> RecallMemoriesResponse:
+    """Search the memories of a scope: the nearest facts, or an answer made from them.
+
+    With `includeSessions`, the sessions of the scope's user are searched as well; that needs the
+    permission to list events. Facts come first: their distance and the score of a passage do not
+    compare. An answer names the memories and events that it rests on; it also needs the permission
+    to generate memories, since it may spend the engine's tokens.
+    """
+    if body.include_sessions:
+        context.require(Permission.EVENTS_LIST)
+    if body.mode is RecallMode.SUMMARY:
+        context.require(Permission.MEMORIES_GENERATE)
+    service = MemoriesRecallService(context.resources)
+    return await service.recall(engine, body, request.is_disconnected)

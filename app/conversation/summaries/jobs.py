@@ -38,7 +38,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import Answered, type_url
 from app.platform.operations.services.runner import Job
 from app.platform.sessions.logic.event_text import EventText
-from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionRow
 
 _PAGE = 200
@@ -273,7 +273,7 @@ class _Regenerating:
         events: list[EventText] = []
         first, last = due.read or (0, -1)
         while first <= last:
-            page = await sessions.list_event_texts(
+            page = await event_texts.list_event_texts(
                 session, self.work.name, (first, last), _PAGE, newest=False
             )
             if not page:

@@ -13,7 +13,7 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName
 from app.platform.operations.services.runner import Runner
 from app.platform.sessions.services.changes import ErasedEvent
-from app.platform.sessions.store import repository
+from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import ENGINE, GONE, Json, after, count, listed, ok, refusal
 from tests.support.generation import run
@@ -134,7 +134,7 @@ async def test_no_context_is_made_of_an_erased_event(
     ok(await client.delete(second))
     name = SessionName(EngineName.parse(ENGINE.removesuffix("/")), "s")
     async with database.snapshot() as session:
-        said = await repository.list_event_texts(session, name, (1, 3), 10, newest=False)
+        said = await event_texts.list_event_texts(session, name, (1, 3), 10, newest=False)
     assert [(one.seq, one.text) for one in said] == [(1, "I like tea."), (3, "I prefer coffee.")]
 
 

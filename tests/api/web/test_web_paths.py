@@ -126,7 +126,7 @@ async def test_a_slash_at_the_end_of_a_path_has_no_meaning(client: httpx.AsyncCl
         (f"{API}/projects/p/x/l", '"x" is unknown after projects/{project}, where the API has loc'),
         (f"{FIRST}/memoriez", '"memoriez" is unknown after reasoningEngines/{engine}, where the A'),
         (f"{FIRST}/memoriez/x/y", '"memoriez" is unknown after reasoningEngines/{engine}, '),
-        (f"{FIRST}/memories:recall", '":recall" is unknown after {engine}/memories, where the API'),
+        (f"{FIRST}/memories:forget", '":forget" is unknown after {engine}/memories, where the API'),
         (f"{FIRST}//memories", '"" is unknown after reasoningEngines/{engine}, where the API has '),
         (f"{FIRST}/contextCosts", "after {engine}/contextCosts, where the API has :estimate."),
         (f"{FIRST}/toolSpecs/x", '"x" is unknown after {engine}/toolSpecs, where the API has noth'),

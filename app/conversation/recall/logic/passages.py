@@ -1,8 +1,8 @@
-"""Search for the sentences of a session that may answer a query, by shared words (pure).
+"""Search for the sentences of sessions that may answer a query, by shared words (pure).
 
 A sentence scores by its own words, by those of the question before it, and slightly by those of
 adjacent sentences. So "It is 4711." answers a question that has the words. Questions rarely answer
-a query, so they score less. The session's events determine how rare a word is.
+a query, so they score less. All events that are read determine how rare a word is.
 """
 
 import re
@@ -98,7 +98,7 @@ class RecallHit:
 
 @dataclass
 class PassageReader:
-    """Collector of candidates from the events of a session, read newest page first."""
+    """Collector of candidates from the events of sessions, each read newest page first."""
 
     terms: Terms
     size: int = 0
@@ -108,7 +108,10 @@ class PassageReader:
     _held: list[EventText] = field(default_factory=list)
 
     def add(self, page: Sequence[EventText]) -> None:
-        """Add events, ascending, all older than those added before; slow for long texts."""
+        """Add events of a session, ascending, all older than those added before.
+
+        Slow for long texts.
+        """
         waiting = [*page, *self._held]
         # Events up to the first user message may answer something on the next older page.
         users = (n for n, event in enumerate(waiting) if event.speaker is Speaker.USER)
@@ -119,15 +122,15 @@ class PassageReader:
         if known < len(waiting):
             self._read(waiting, known)
 
-    def best(self) -> list[RecallHit]:
-        """Return the best candidates, in order; newer ones first among equals. Call it once."""
+    def end_session(self) -> None:
+        """Begin another session: its events ask nothing that those added so far may answer."""
         self._read(self._held, 0)
         self._held = []
-        return nsmallest(
-            MAX_FOUND,
-            self._scored(),
-            key=lambda candidate: (-candidate.score, -candidate.event.said.seq, candidate.place),
-        )
+
+    def best(self) -> list[RecallHit]:
+        """Return the best candidates, in order; later ones first among equals. Call it once."""
+        self.end_session()
+        return nsmallest(MAX_FOUND, self._scored(), key=_order)
 
     def _read(self, events: Sequence[EventText], since: int) -> None:
         """Keep the events from a position on; the earlier ones provide the questions."""
@@ -172,6 +175,11 @@ class PassageReader:
             for place, sentence in enumerate(event.sentences):
                 if sentence.matched or event.before.matched:
                     yield RecallHit(event, place, _score(bm25, event, place))
+
+
+def _order(hit: RecallHit) -> tuple[float, float, str, int, int]:
+    said = hit.event.said
+    return -hit.score, -said.timestamp.timestamp(), said.session_id, -said.seq, hit.place
 
 
 def _score(bm25: Bm25, event: Event, place: int) -> float:

@@ -111,4 +111,5 @@ def _span(candidate: RecallHit, first: int, last: int) -> SentenceSpan:
 
 
 def _overlap(span: SentenceSpan, other: SentenceSpan) -> bool:
-    return span.said.seq == other.said.seq and span.start < other.end and other.start < span.end
+    is_same = (span.said.session_id, span.said.seq) == (other.said.session_id, other.said.seq)
+    return is_same and span.start < other.end and other.start < span.end

@@ -16,7 +16,7 @@ from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import Recompute
 from app.platform.sessions.logic.event_text import EventText, ExchangePlace, Speaker
-from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionRow
 
 MAX_EVENTS = 20_000
@@ -81,7 +81,7 @@ async def load_newest(
     last = row.last_seq if wanted.as_of is None else min(wanted.as_of, row.last_seq)
     read, before, is_all = _Read(scale), last, not scale.rules.shows
     while before >= first and not is_all and not read.is_full:
-        page = await sessions.list_event_texts(
+        page = await event_texts.list_event_texts(
             session, name, (first, before), read.page, newest=True, with_files=scale.has_files
         )
         if not page:
@@ -117,7 +117,7 @@ async def load_due(
     is_all = False
     while reached < row.last_seq and not is_all and not read.is_full:
         between = (reached + 1, row.last_seq)
-        page = await sessions.list_event_texts(session, name, between, read.page, newest=False)
+        page = await event_texts.list_event_texts(session, name, between, read.page, newest=False)
         if not page:
             reached = row.last_seq
             break
@@ -134,7 +134,7 @@ async def last_words(
 ) -> str | None:
     """Return the user's last message, or None if it is not among the newest events."""
     last = row.last_seq if as_of is None else min(as_of, row.last_seq)
-    page = await sessions.list_event_texts(
+    page = await event_texts.list_event_texts(
         session, name, (row.cleared_seq + 1, last), _NEWEST, newest=True
     )
     texts = [event.text for event in page if event.speaker is Speaker.USER and event.text.strip()]
@@ -273,7 +273,7 @@ async def _has_older(
     session: Session, name: SessionName, rules: Rules, between: tuple[int, int]
 ) -> bool:
     """Return True if there are unread events, for which a summary may be due."""
-    return rules.summarising is not None and await sessions.has_text(session, name, between)
+    return rules.summarising is not None and await event_texts.has_text(session, name, between)
 
 
 async def _covered(
@@ -289,7 +289,9 @@ async def _covered(
     earlier, reached = _Read(read.scale), row.cleared_seq
     while reached < boundary:
         between = (reached + 1, boundary)
-        page = await sessions.list_event_texts(session, name, between, earlier.page, newest=False)
+        page = await event_texts.list_event_texts(
+            session, name, between, earlier.page, newest=False
+        )
         if not page:
             break
         await earlier.add(page)

@@ -8,6 +8,7 @@ of an unfinished answer.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +18,7 @@ _USERS = frozenset({"user", "human"})
 _AGENTS = frozenset({"model", "assistant", "agent", "ai"})
 _SYSTEMS = frozenset({"system", "developer"})
 _TOOLS = frozenset({"tool", "function"})
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
 _SILENT = frozenset({"text", "thought", "thoughtSignature"})
 """Keys that alone do not make a part visible content."""
 
@@ -103,6 +105,7 @@ class EventText:
         is_answer: True if it completes its exchange.
         size_bytes: the length as JSON of the whole event, or of the part loaded without files.
         stored_bytes: the length of the whole event, as JSON.
+        timestamp: the time of the event, as reported by its sender.
     """
 
     seq: int
@@ -115,6 +118,8 @@ class EventText:
     is_answer: bool = False
     size_bytes: int = 0
     stored_bytes: int = 0
+    timestamp: datetime = _NO_TIME
+    session_id: str = ""
 
 
 class Step(StrEnum):

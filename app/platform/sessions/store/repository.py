@@ -8,19 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     ColumnElement,
     Row,
-    Select,
     Text,
-    and_,
-    case,
     cast,
     delete,
     func,
-    literal,
-    literal_column,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
@@ -34,8 +29,6 @@ from app.adapters.db.pages import Key, Slice, read_within
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName
-from app.kernel.wire.objects import size_of
-from app.platform.sessions.logic.event_text import EventText, is_answer, speaker_of, text_of
 from app.platform.sessions.store.append_batch import is_live
 from app.platform.sessions.store.tables import (
     AppStateRow,
@@ -43,11 +36,6 @@ from app.platform.sessions.store.tables import (
     SessionRow,
     UserStateRow,
 )
-
-_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
-"""JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
-MAX_SAID_BYTES = 4 * 1024 * 1024
-"""Total size of sent events after which `list_event_texts` returns no more."""
 
 FILTER_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
@@ -116,6 +104,33 @@ def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
     return func.octet_length(cast(state, Text()))
 
 
+async def list_of_user(
+    session: Session,
+    engine_id: int,
+    user_id: str,
+    clause: ColumnElement[bool],
+    since: tuple[datetime, str] | None,
+    limit: int,
+) -> Sequence[Row[datetime, str, int, int]]:
+    """Return a user's sessions that contexts show events of, newest first.
+
+    `since` is the creation time and id of the first one, if it is still there. Rows have
+    `session_id`, `create_time`, `cleared_seq` and `last_seq`.
+    """
+    row = SessionRow
+    key = (row.create_time, row.session_id)
+    statement = select(*key, row.cleared_seq, row.last_seq).where(
+        row.engine_id == engine_id,
+        row.user_id == user_id,
+        row.last_seq > row.cleared_seq,
+        clause,
+    )
+    if since is not None:
+        statement = statement.where(tuple_(*key) <= since)
+    order = [column.desc() for column in key]
+    return (await session.execute(statement.order_by(*order).limit(limit))).all()
+
+
 EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
 """The order of events in time."""
 
@@ -166,109 +181,6 @@ async def list_events(
         return rows, 0
     counted = select(func.count()).select_from(SessionEventRow).where(*wanted)
     return rows, (await session.execute(counted)).scalar_one() - len(rows)
-
-
-async def has_text(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
-    """Return True if any event in the given range of numbers is not erased."""
-    statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
-    return (await session.execute(statement)).first() is not None
-
-
-# Access to a JSON object fails if any text in it cannot be stored in a column.
-_PARTIAL: ColumnElement[str | None] = case(
-    (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
-    else_=SessionEventRow.event_metadata["partial"].as_string(),
-)
-
-
-async def list_event_texts(
-    session: Session,
-    name: SessionName,
-    between: tuple[int, int],
-    limit: int,
-    *,
-    newest: bool,
-    with_files: bool = False,
-) -> list[EventText]:
-    """Return up to `limit` events in the given range of numbers, in their order.
-
-    If the range has more, the newest or the oldest of them are returned; erased events are left
-    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if the range is.
-    Without `with_files`, the contents of files are not loaded and do not count.
-    """
-    row = SessionEventRow
-    page = (
-        select(
-            row.seq,
-            row.event_id,
-            row.exchange,
-            row.author,
-            row.content,
-            row.token_count,
-            row.size_bytes,
-            _PARTIAL.label("partial"),
-        )
-        .where(_is_in_range(name, between))
-        .order_by(row.seq.desc() if newest else row.seq)
-        .limit(limit)
-        .subquery()
-    )
-    order = page.c.seq.desc() if newest else page.c.seq
-    before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
-    sized = select(page, before.label("before")).subquery("sized")
-    others = [column for column in sized.c if column.name not in {"content", "before"}]
-    text = cast(sized.c.content, Text)
-    is_spared: ColumnElement[bool] = literal(value=False)
-    if not with_files:
-        has_files = and_(text.contains('"inlineData"'), ~text.regexp_match(_UNREADABLE))
-        is_spared = func.coalesce(has_files, is_spared)
-    content = case((is_spared, _WITHOUT_FILES), else_=sized.c.content)
-    statement: Select[Any] = (
-        select(*others, content.label("content"), is_spared.label("is_spared"))
-        .where(sized.c.before < MAX_SAID_BYTES)
-        .order_by(sized.c.seq)
-    )
-    return [_event_of(row) for row in await session.execute(statement)]
-
-
-def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
-    return and_(
-        SessionEventRow.engine_id == name.engine.engine,
-        SessionEventRow.session_id == name.session,
-        SessionEventRow.seq.between(*between),
-        SessionEventRow.delete_time.is_(None),
-    )
-
-
-_WITHOUT_FILES: ColumnElement[Any] = literal_column(
-    # All else stays as it was sent, which `jsonb` would not preserve.
-    """json_build_object(
-        'role', sized.content -> 'role',
-        'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
-            select json_object_agg(of_part.key, case when of_part.key = 'inlineData' then (
-                select coalesce(json_object_agg(of_file.key, of_file.value), '{}')
-                from json_each(of_part.value) of_file where of_file.key <> 'data'
-            ) else of_part.value end)
-            from json_each(part) of_part
-        ) else part end order by place)
-        from json_array_elements(sized.content -> 'parts') with ordinality parts (part, place)))""",
-    JSON(),
-)
-
-
-def _event_of(row: Row[Any]) -> EventText:
-    return EventText(
-        seq=row.seq,
-        event_id=row.event_id,
-        exchange=row.exchange,
-        speaker=speaker_of(row.author, row.content),
-        content=row.content,
-        text=text_of(row.content),
-        token_count=row.token_count,
-        is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
-        size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
-        stored_bytes=row.size_bytes,
-    )
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:

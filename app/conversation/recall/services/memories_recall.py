@@ -1,0 +1,150 @@
+"""Search in the memories of a scope, and in its user's sessions: what is found, or an answer.
+
+No transaction is open during a model call.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.resources import Resources
+from app.conversation.recall.logic.findings import Findings, RecallFact, Source
+from app.conversation.recall.schemas import (
+    RecalledFact,
+    RecallMemoriesRequest,
+    RecallMemoriesResponse,
+    RecallMode,
+)
+from app.conversation.recall.services.reading import GivenUp
+from app.conversation.recall.services.responses import (
+    answer_fields,
+    check_names,
+    event_name,
+    session_spans,
+)
+from app.conversation.recall.services.retelling import MORE, RecallQuery, retold
+from app.conversation.recall.services.searching import (
+    USER_KEY,
+    FoundInSessions,
+    SessionsQuery,
+    SessionsSearch,
+)
+from app.conversation.strategies.services.counters import Counter
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName
+from app.kernel.wire.scalars import parse_timestamp
+from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
+from app.memory.retrieval.services.retrieval import MAX_COUNT, RetrievalService
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
+from app.platform.sessions.store import repository as sessions
+
+
+@dataclass(frozen=True)
+class MemoriesRecallService:
+    """Searches of one scope by a query."""
+
+    resources: Resources
+
+    async def recall(
+        self, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+    ) -> RecallMemoriesResponse:
+        """Return the matches in a scope; calls the embedding model.
+
+        Raises:
+            InvalidArgument: the scope names no user though sessions are included; the filter, model
+                or counter is invalid.
+            NotFound: the engine does not exist.
+            ResourceExhausted: the engine's token budget for today is used up.
+            BadGateway: the model's reply names nothing that it was shown.
+        """
+        counter = await check_names(self.resources, request)
+        _check_user(request)
+        async with self.resources.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name))
+        found = Findings(facts=await self._facts(name, request))
+        told: dict[str, Any] = {}
+        if request.include_sessions:
+            result = await self._in_sessions(name, request, is_given_up)
+            found = replace(found, hits=result.hits)
+            told["searched"] = result.searched
+        if request.mode is RecallMode.EXTRACTIVE:
+            listed = await asyncio.to_thread(_listed, engine, request, found, counter)
+            return RecallMemoriesResponse(**listed, **told)
+        asked = RecallQuery(request.query, found, request.top_k, request.max_tokens, counter)
+        answer = await retold(self.resources, name, request.model, asked)
+        sources = dict.fromkeys(_name_of(engine, source) for source in answer.sources)
+        return RecallMemoriesResponse(
+            **answer_fields(answer, counter), facts=[], sources=list(sources), **told
+        )
+
+    async def _facts(self, name: EngineName, request: RecallMemoriesRequest) -> list[RecallFact]:
+        """Return the facts nearest to the query; more of them for a model to choose from."""
+        is_listed = request.mode is RecallMode.EXTRACTIVE
+        most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
+        asked = RetrieveMemoriesRequest(
+            scope=request.scope,
+            similarity_search_params=SimilaritySearchParams(search_query=request.query, top_k=most),
+            filter=request.filter,
+            filter_groups=request.filter_groups,
+        )
+        retrieved = await RetrievalService.of(self.resources).retrieve(name, asked)
+        return [
+            RecallFact(
+                name=hit["memory"]["name"],
+                text=hit["memory"]["fact"],
+                changed=parse_timestamp(hit["memory"]["updateTime"]),
+                distance=hit.get("distance"),
+            )
+            for hit in retrieved.response["retrievedMemories"]
+            if hit["memory"].get("fact")
+        ]
+
+    async def _in_sessions(
+        self, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+    ) -> FoundInSessions:
+        wanted = SessionsQuery(
+            engine=name,
+            user_id=request.scope[USER_KEY],
+            query=request.query,
+            clause=read_filter(None, sessions.FILTER_FIELDS, self.resources.settings),
+        )
+        return await SessionsSearch(self.resources, wanted, is_given_up).run()
+
+
+def _check_user(request: RecallMemoriesRequest) -> None:
+    if request.include_sessions and USER_KEY not in request.scope:
+        raise InvalidArgument.of_field(
+            "includeSessions",
+            "must not be true unless the scope has user_id, whose sessions it is.",
+        )
+
+
+def _listed(
+    engine: EngineName, request: RecallMemoriesRequest, found: Findings, counter: Counter
+) -> dict[str, Any]:
+    """Return the fields of a response that lists what was found."""
+    facts, spans = found.chosen(request.top_k, request.max_tokens, counter.count)
+    told_facts = [
+        RecalledFact(
+            memory=fact.name,
+            fact=fact.text,
+            distance=fact.distance,
+            changed=fact.changed,
+            tokens=counter.count(fact.text),
+        )
+        for fact in facts
+    ]
+    told_spans = session_spans(engine, spans, counter)
+    return {
+        "mode": request.mode,
+        "facts": told_facts,
+        "spans": told_spans,
+        "tokens": sum(fact.tokens for fact in told_facts) + sum(span.tokens for span in told_spans),
+        "counter": counter.name,
+    }
+
+
+def _name_of(engine: EngineName, source: Source) -> str:
+    return source.name if isinstance(source, RecallFact) else event_name(engine, source)

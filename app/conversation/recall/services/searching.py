@@ -1,0 +1,153 @@
+"""Search for passages in the sessions of a user.
+
+Sessions are listed, and their events read, some at a time, each in a transaction of its own; events
+are scored in a thread. Cleared and erased events and expired sessions are skipped.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from app.adapters.db.arrays import all_of
+from app.adapters.db.filters import Clause
+from app.adapters.resources import Resources
+from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
+from app.conversation.recall.logic.walking import SessionPlace, SessionStretch, SessionWalk
+from app.conversation.recall.schemas import SearchedSessions
+from app.conversation.recall.services.reading import GivenUp, PassageReading, ReadingBounds
+from app.kernel.names import EngineName
+from app.language.terms import Terms
+from app.platform.sessions.logic.event_text import EventText
+from app.platform.sessions.store import event_texts
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange
+from app.platform.sessions.store.tables import SessionRow
+
+USER_KEY = "user_id"
+"""The key of a scope or condition that names the user of sessions."""
+MAX_EVENTS = 40_000
+"""Maximum number of events that one call searches; MAX_BYTES limits their total size."""
+MAX_BYTES = 8 * 1024 * 1024
+MAX_SECONDS = 3.0
+"""Time after which no further events are searched."""
+_PAGE = 500
+"""Maximum number of events read at a time."""
+_LISTED = 200
+"""Maximum number of sessions listed at a time."""
+
+
+@dataclass(frozen=True)
+class SessionsQuery:
+    """A search in the sessions of a user.
+
+    Attributes:
+        clause: condition on the sessions.
+        excluded: ids of sessions to skip.
+        times: the time of the first event, and of the first one not to search any more.
+        place: where an earlier call stopped.
+    """
+
+    engine: EngineName
+    user_id: str
+    query: str
+    clause: Clause
+    excluded: Collection[str] = ()
+    times: tuple[datetime | None, datetime | None] = (None, None)
+    place: SessionPlace | None = None
+
+
+@dataclass(frozen=True)
+class FoundInSessions:
+    """What a search found, best first.
+
+    Attributes:
+        place: where it stopped; None: all was searched.
+    """
+
+    hits: Sequence[RecallHit]
+    searched: SearchedSessions
+    place: SessionPlace | None = None
+
+
+class SessionsSearch:
+    """One search in the sessions of a user.
+
+    Args:
+        resources: the caller's, which confine the sessions.
+        wanted: what is searched.
+        is_given_up: whether the client no longer waits.
+    """
+
+    def __init__(self, resources: Resources, wanted: SessionsQuery, is_given_up: GivenUp) -> None:
+        self._resources = resources
+        self._wanted = wanted
+        self._walk = SessionWalk(end=wanted.place)
+        self._terms = Terms(wanted.query)
+        bounds = ReadingBounds(MAX_EVENTS, MAX_BYTES, MAX_SENTENCES, MAX_SECONDS)
+        self._read = PassageReading(PassageReader(self._terms), bounds, is_given_up)
+        self._searched: list[str] = []
+
+    async def run(self) -> FoundInSessions:
+        """Search as far as the bounds allow; who has left gets nothing."""
+        is_reached = self._resources.db.reaches({"user_id": self._wanted.user_id})
+        if not len(self._terms) or not is_reached:
+            nothing = SearchedSessions(sessions=0, events=0, is_complete=True)
+            return FoundInSessions([], nothing)
+        while not self._walk.is_over:
+            if self._walk.needs_more:
+                await self._list()
+            await self._read_some()
+            if self._read.is_full or self._read.is_late:
+                break
+        hits = [] if self._read.has_left else await asyncio.to_thread(self._read.reader.best)
+        searched = SearchedSessions(
+            sessions=len(self._searched),
+            events=self._read.events,
+            oldest_event_time=self._read.oldest_time,
+            is_complete=self._walk.is_over,
+        )
+        return FoundInSessions(hits, searched, self._walk.place)
+
+    async def _list(self) -> None:
+        """List more sessions."""
+        wanted, end = self._wanted, self._walk.end
+        clause = wanted.clause.condition & sessions.is_unexpired(self._resources.clock.now())
+        if wanted.excluded:
+            clause &= SessionRow.session_id != all_of(wanted.excluded)
+        since = None if end is None else (end.create_time, end.session_id)
+        seconds = wanted.clause.seconds
+        async with self._resources.db.snapshot(statement_seconds=seconds) as session:
+            rows = await sessions.list_of_user(
+                session, wanted.engine.engine, wanted.user_id, clause, since, _LISTED
+            )
+        stretches = [
+            SessionStretch(row.create_time, row.session_id, row.cleared_seq + 1, row.last_seq)
+            for row in rows
+        ]
+        self._walk.extend(stretches, is_all=len(rows) < _LISTED)
+
+    async def _read_some(self) -> None:
+        """Read some events of the next sessions, and note how far that came."""
+        taken = self._walk.take(_PAGE)
+        if not taken:
+            return
+        ranges = [EventRange(one.session_id, one.first_seq, one.last_seq) for one in taken]
+        async with self._resources.db.snapshot() as session:
+            page = await event_texts.list_newest_texts(
+                session, self._wanted.engine.engine, ranges, self._wanted.times
+            )
+        is_cut = sum(event.stored_bytes for event in page) >= MAX_SAID_BYTES
+        for session_id, events in groupby(page, key=lambda event: event.session_id):
+            newest_first = list(events)
+            await self._add(session_id, newest_first)
+            if self._read.is_full or (is_cut and newest_first[-1] is page[-1]):
+                self._walk.put_back(taken, session_id, self._read.last_read)
+                break
+
+    async def _add(self, session_id: str, newest_first: Sequence[EventText]) -> None:
+        if self._searched[-1:] != [session_id]:
+            await asyncio.to_thread(self._read.reader.end_session)
+            self._searched.append(session_id)
+        await self._read.add(newest_first[::-1])

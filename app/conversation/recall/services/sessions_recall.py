@@ -1,0 +1,134 @@
+"""Search in all sessions of a user: passages word for word, or an answer made from them.
+
+No transaction is open during a model call.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.resources import Resources
+from app.conversation.recall.logic.findings import Findings
+from app.conversation.recall.logic.walking import SessionPlace
+from app.conversation.recall.schemas import (
+    RecalledSessionSpan,
+    RecallMode,
+    RecallSessionsRequest,
+    RecallSessionsResponse,
+)
+from app.conversation.recall.services.reading import GivenUp
+from app.conversation.recall.services.responses import (
+    answer_fields,
+    check_names,
+    event_name,
+    session_spans,
+)
+from app.conversation.recall.services.retelling import RecallQuery, retold
+from app.conversation.recall.services.searching import USER_KEY, SessionsQuery, SessionsSearch
+from app.conversation.strategies.services.counters import Counter
+from app.kernel.auth import Conditions
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName
+from app.kernel.paging import decode_token, encode_token, typed_key
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
+from app.platform.sessions.logic.event_text import EventText
+from app.platform.sessions.store import repository as sessions
+
+
+@dataclass(frozen=True)
+class SessionsRecallService:
+    """Searches of all sessions of a user by the words of a query."""
+
+    resources: Resources
+
+    async def recall(
+        self,
+        name: EngineName,
+        request: RecallSessionsRequest,
+        conditions: Conditions,
+        is_given_up: GivenUp,
+    ) -> RecallSessionsResponse:
+        """Return the matches in a user's sessions; a request that was given up gets none.
+
+        `conditions` are those of the caller, which may fix the user.
+
+        Raises:
+            InvalidArgument: the user is missing; the filter, page token, model or counter is
+                invalid.
+            NotFound: the engine does not exist.
+            ResourceExhausted: the engine's token budget for today is used up.
+            BadGateway: the model's reply names no passage that it was shown.
+        """
+        counter = await check_names(self.resources, request)
+        token_query = {
+            "list": "recallSessions",
+            "engine": name.engine,
+            "request": _lasting(request),
+        }
+        wanted = SessionsQuery(
+            engine=name,
+            user_id=_user_of(request, conditions),
+            query=request.query,
+            clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
+            excluded=request.exclude_sessions,
+            times=(request.start_time, request.end_time),
+            place=_read_token(request.page_token, token_query),
+        )
+        async with self.resources.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name))
+        result = await SessionsSearch(self.resources, wanted, is_given_up).run()
+        found, place = Findings(result.hits), result.place
+        told: dict[str, Any] = {"searched": result.searched}
+        if place is not None:
+            key = (place.create_time, place.session_id, place.seq)
+            told["next_page_token"] = encode_token(token_query, key)
+        if request.mode is RecallMode.EXTRACTIVE:
+            spans = await asyncio.to_thread(_spans, engine, request, found, counter)
+            tokens = sum(span.tokens for span in spans)
+            return RecallSessionsResponse(
+                mode=request.mode, spans=spans, tokens=tokens, counter=counter.name, **told
+            )
+        asked = RecallQuery(request.query, found, request.top_k, request.max_tokens, counter)
+        answer = await retold(self.resources, name, request.model, asked)
+        names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
+        return RecallSessionsResponse(
+            **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
+        )
+
+
+def _spans(
+    engine: EngineName, request: RecallSessionsRequest, found: Findings, counter: Counter
+) -> list[RecalledSessionSpan]:
+    _, chosen = found.chosen(request.top_k, request.max_tokens, counter.count)
+    return session_spans(engine, chosen, counter)
+
+
+def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
+    """Return the user whose sessions are searched: the one named, or the only one in reach."""
+    only = list(conditions.get(USER_KEY, ()))
+    if request.user_id is not None:
+        return request.user_id
+    if len(only) != 1:
+        raise InvalidArgument.of_field(
+            "userId", "is required, unless the key is restricted to one user_id."
+        )
+    return only[0]
+
+
+def _lasting(request: RecallSessionsRequest) -> dict[str, Any]:
+    """Return the request data that a page token is valid for."""
+    return request.model_copy(update={"page_token": None}).wire()
+
+
+def _read_token(token: str | None, query: dict[str, Any]) -> SessionPlace | None:
+    """Return the place that a page token names.
+
+    Raises:
+        InvalidArgument: the token was not made for this request.
+    """
+    if not token:
+        return None
+    return SessionPlace(*typed_key(decode_token(token, query), datetime, str, int))

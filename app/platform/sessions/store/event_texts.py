@@ -1,0 +1,204 @@
+"""Statements on the texts of events, as prompts and searches read them.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Row,
+    Select,
+    Subquery,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+)
+
+from app.adapters.db.arrays import rows_of
+from app.adapters.db.bindings import table_of
+from app.adapters.db.session import Session
+from app.kernel.names import SessionName
+from app.kernel.wire.objects import size_of
+from app.platform.sessions.logic.event_text import EventText, is_answer, speaker_of, text_of
+from app.platform.sessions.store.tables import SessionEventRow
+
+_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
+"""JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
+MAX_SAID_BYTES = 4 * 1024 * 1024
+"""Total size of sent events after which a list of event texts ends."""
+
+
+@dataclass(frozen=True)
+class EventRange:
+    """Events of a session, by their numbers; both ends are included."""
+
+    session_id: str
+    first_seq: int
+    last_seq: int
+
+
+async def has_text(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
+    """Return True if any event in the given range of numbers is not erased."""
+    statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
+    return (await session.execute(statement)).first() is not None
+
+
+# Access to a JSON object fails if any text in it cannot be stored in a column.
+_PARTIAL: ColumnElement[str | None] = case(
+    (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
+    else_=SessionEventRow.event_metadata["partial"].as_string(),
+)
+_COLUMNS = (
+    SessionEventRow.session_id,
+    SessionEventRow.seq,
+    SessionEventRow.event_id,
+    SessionEventRow.timestamp,
+    SessionEventRow.exchange,
+    SessionEventRow.author,
+    SessionEventRow.content,
+    SessionEventRow.token_count,
+    SessionEventRow.size_bytes,
+    _PARTIAL.label("partial"),
+)
+
+
+async def list_event_texts(
+    session: Session,
+    name: SessionName,
+    between: tuple[int, int],
+    limit: int,
+    *,
+    newest: bool,
+    with_files: bool = False,
+) -> list[EventText]:
+    """Return up to `limit` events in the given range of numbers, in their order.
+
+    If the range has more, the newest or the oldest of them are returned; erased events are left
+    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if the range is.
+    Without `with_files`, the contents of files are not loaded and do not count.
+    """
+    row = SessionEventRow
+    page = (
+        select(*_COLUMNS)
+        .where(_is_in_range(name, between))
+        .order_by(row.seq.desc() if newest else row.seq)
+        .limit(limit)
+        .subquery()
+    )
+    order = page.c.seq.desc() if newest else page.c.seq
+    sized = _with_sizes(page, order)
+    statement = _contents(sized, with_files=with_files).order_by(sized.c.seq)
+    return [_event_of(row) for row in await session.execute(statement)]
+
+
+async def list_newest_texts(
+    session: Session,
+    engine_id: int,
+    ranges: Sequence[EventRange],
+    times: tuple[datetime | None, datetime | None] = (None, None),
+) -> list[EventText]:
+    """Return the events of several sessions: in the order of the ranges, each newest first.
+
+    Erased events are left out, and those outside `times`: from the first, and before the second.
+    Long events end the list, at `MAX_SAID_BYTES`: if those returned have as many, others may be
+    missing. The contents of files are not loaded.
+    """
+    row = SessionEventRow
+    columns = {"wanted_id": _of("session_id"), "first": _of("seq"), "last": _of("seq")}
+    values = [(one.session_id, one.first_seq, one.last_seq, n) for n, one in enumerate(ranges)]
+    wanted = rows_of("wanted", {**columns, "place": _of("seq")}, values)
+    start, end = times
+    clauses = [row.timestamp >= start] if start is not None else []
+    clauses += [row.timestamp < end] if end is not None else []
+    page = (
+        select(*_COLUMNS, wanted.c.place)
+        .join_from(wanted, row, row.session_id == wanted.c.wanted_id)
+        .where(
+            row.engine_id == engine_id,
+            row.seq.between(wanted.c.first, wanted.c.last),
+            row.delete_time.is_(None),
+            *clauses,
+        )
+        .subquery()
+    )
+    sized = _with_sizes(page, page.c.place, page.c.seq.desc())
+    statement = _contents(sized, with_files=False).order_by(sized.c.place, sized.c.seq.desc())
+    return [_event_of(row) for row in await session.execute(statement)]
+
+
+def _of(column: str) -> Column[Any]:
+    found: Column[Any] = table_of(SessionEventRow).c[column]
+    return found
+
+
+def _with_sizes(page: Subquery, *order: ColumnElement[Any]) -> Subquery:
+    """Return the rows of a page with `before`: the size of those before each in an order."""
+    before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
+    return select(page, before.label("before")).subquery("sized")
+
+
+def _contents(sized: Subquery, *, with_files: bool) -> Select[Any]:
+    """Select as many events as fit into `MAX_SAID_BYTES`, and at least one."""
+    others = [column for column in sized.c if column.name not in {"content", "before"}]
+    text = cast(sized.c.content, Text)
+    is_spared: ColumnElement[bool] = literal(value=False)
+    if not with_files:
+        has_files = and_(text.contains('"inlineData"'), ~text.regexp_match(_UNREADABLE))
+        is_spared = func.coalesce(has_files, is_spared)
+    content = case((is_spared, _WITHOUT_FILES), else_=sized.c.content)
+    return select(*others, content.label("content"), is_spared.label("is_spared")).where(
+        sized.c.before < MAX_SAID_BYTES
+    )
+
+
+def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+    return and_(
+        SessionEventRow.engine_id == name.engine.engine,
+        SessionEventRow.session_id == name.session,
+        SessionEventRow.seq.between(*between),
+        SessionEventRow.delete_time.is_(None),
+    )
+
+
+_WITHOUT_FILES: ColumnElement[Any] = literal_column(
+    # All else stays as it was sent, which `jsonb` would not preserve.
+    """json_build_object(
+        'role', sized.content -> 'role',
+        'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
+            select json_object_agg(of_part.key, case when of_part.key = 'inlineData' then (
+                select coalesce(json_object_agg(of_file.key, of_file.value), '{}')
+                from json_each(of_part.value) of_file where of_file.key <> 'data'
+            ) else of_part.value end)
+            from json_each(part) of_part
+        ) else part end order by place)
+        from json_array_elements(sized.content -> 'parts') with ordinality parts (part, place)))""",
+    JSON(),
+)
+
+
+def _event_of(row: Row[Any]) -> EventText:
+    return EventText(
+        session_id=row.session_id,
+        seq=row.seq,
+        event_id=row.event_id,
+        exchange=row.exchange,
+        speaker=speaker_of(row.author, row.content),
+        content=row.content,
+        text=text_of(row.content),
+        token_count=row.token_count,
+        is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
+        size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
+        stored_bytes=row.size_bytes,
+        timestamp=row.timestamp,
+    )
