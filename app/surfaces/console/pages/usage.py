@@ -112,6 +112,7 @@ async def show(visit: Visit) -> Response:
         BAD_REQUEST if fault else 200,
         asked=asked,
         groupings=_BY,
+        headings=[_BY[name] for name in asked.by],
         spans=[
             (days, asked.of_url(start=_before(today, days), end=today.isoformat()))
             for days in _SPANS
