@@ -1,15 +1,21 @@
 """Filter rows: fields whose state is in the URL, and chips of pairs that narrow a list."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from app.kernel.auth import Conditions
 from app.surfaces.console import filters
 from app.surfaces.console.texts import TEXTS
 
 _LONG_QUERY = 300
+
+
+def _no_comparison(_: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True)
@@ -19,16 +25,16 @@ class FilterField:
     Attributes:
         name: in the URL.
         label: what it is called.
-        comparison: makes the part of the API's filter of what is written.
+        comparison: makes the part of the API's filter of what is written; empty: none.
         kind: of the input; `select` takes nothing but the options.
-        options: what may be written.
+        options: what may be written, with what each is called; the empty one: nothing.
     """
 
     name: str
     label: str
-    comparison: Callable[[str], str]
+    comparison: Callable[[str], str] = _no_comparison
     kind: str = "text"
-    options: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,16 +45,16 @@ class FilterChips:
         name: in the URL.
         label: what it is called.
         field: of the API's filter.
-        is_suggested: whether the screen suggests pairs, below its path.
+        suggestions: the path below the engine's that suggests pairs; empty: none.
     """
 
     name: str
     label: str
     field: str
-    is_suggested: bool = False
+    suggestions: str = ""
 
 
-SCOPES = FilterChips("scope", TEXTS.filter_scope, "scope")
+SCOPES = FilterChips("scope", TEXTS.filter_scope, "scope", "scopes")
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class FilterRow:
         kinds: of its chips.
         chips: the chosen pairs, by the names of the kinds.
         switches: further parameters that its URLs keep.
+        locked: pairs of the scope that stand whatever the URL says.
     """
 
     fields: Sequence[FilterField]
@@ -68,30 +75,44 @@ class FilterRow:
     kinds: Sequence[FilterChips]
     chips: Mapping[str, tuple[str, ...]]
     switches: Mapping[str, str]
+    locked: tuple[str, ...]
 
     @classmethod
     def of(
         cls,
         query: QueryParams,
         fields: Sequence[FilterField],
-        kinds: Sequence[FilterChips],
+        kinds: Sequence[FilterChips] = (),
+        *,
         switches: Sequence[str] = (),
+        conditions: Conditions = MappingProxyType({}),
     ) -> "FilterRow":
-        """Read the row of a URL."""
+        """Read the row of a URL.
+
+        Args:
+            query: of the URL.
+            fields: of the row.
+            kinds: of its chips.
+            switches: further parameters that its URLs keep.
+            conditions: of the key, where the screen itself has to name its scope.
+        """
+        locked = locked_pairs(conditions)
         return cls(
             fields=fields,
             values={field.name: query.get(field.name, "").strip() for field in fields},
             kinds=kinds,
-            chips={kind.name: _distinct(query.getlist(kind.name)) for kind in kinds},
+            chips={kind.name: _distinct(query.getlist(kind.name), locked) for kind in kinds},
             switches={name: query[name] for name in switches if query.get(name)},
+            locked=locked,
         )
 
     @property
     def is_empty(self) -> bool:
         """True if the user has chosen nothing."""
-        return not self._chosen()
+        return not self.chosen()
 
-    def _chosen(self) -> list[tuple[str, str]]:
+    def chosen(self) -> list[tuple[str, str]]:
+        """Return what the user has chosen, as parameters of a URL."""
         return [
             *((name, pair) for name, pairs in self.chips.items() for pair in pairs),
             *((name, value) for name, value in self.values.items() if value),
@@ -101,19 +122,23 @@ class FilterRow:
         """Return the query of a URL with this row; an empty parameter is left out."""
         named = {**self.switches, **more}
         kept = [(name, value) for name, value in named.items() if value]
-        return urlencode([*self._chosen(), *kept])
+        return urlencode([*self.chosen(), *kept])
 
     def without(self, name: str, pair: str) -> str:
         """Return the query without one of the pairs."""
-        kept = [chosen for chosen in self._chosen() if chosen != (name, pair)]
+        kept = [chosen for chosen in self.chosen() if chosen != (name, pair)]
         return urlencode([*kept, *self.switches.items()])
 
     def within(self, name: str, pair: str) -> str:
         """Return the query with a further pair; of a long query, no other filter stays."""
-        kept = [chosen for chosen in self._chosen() if chosen != (name, pair)]
+        kept = [chosen for chosen in self.chosen() if chosen != (name, pair)]
         if len(urlencode(kept)) > _LONG_QUERY:
             kept = []
         return urlencode([*kept, (name, pair), *self.switches.items()])
+
+    def scope(self) -> tuple[str, ...]:
+        """Return the pairs of the scope that the list is narrowed to."""
+        return (*self.locked, *self.chips.get(SCOPES.name, ()))
 
     def text_of_api(self) -> str:
         """Return the filter as the API takes it."""
@@ -125,7 +150,17 @@ class FilterRow:
             for field in self.fields
             if self.values[field.name]
         )
-        return filters.all_of([*pairs, *written])
+        locked = (filters.pair(SCOPES.field, pair) for pair in self.locked)
+        return filters.all_of([*locked, *pairs, *written])
+
+
+def locked_pairs(conditions: Conditions) -> tuple[str, ...]:
+    """Return the pairs of the scope that a key's conditions leave no choice about."""
+    return tuple(
+        f"{key}={next(iter(values))}"
+        for key, values in sorted(conditions.items())
+        if len(values) == 1
+    )
 
 
 def equals(field: str) -> Callable[[str], str]:
@@ -133,24 +168,46 @@ def equals(field: str) -> Callable[[str], str]:
     return lambda written: f"{field}={filters.quoted(written)}"
 
 
-def made_between(field: str) -> tuple[FilterField, FilterField]:
-    """Return the fields that bound a time from both sides."""
-    return (
-        FilterField(
-            "after",
-            TEXTS.filter_after,
-            lambda written: f"{field}>={filters.moment(written)}",
-            "datetime-local",
-        ),
-        FilterField(
-            "before",
-            TEXTS.filter_before,
-            lambda written: f"{field}<{filters.moment(written)}",
-            "datetime-local",
-        ),
+def contains(field: str) -> Callable[[str], str]:
+    """Return what makes the comparison that finds a text anywhere in a field."""
+    return lambda written: filters.contains(field, written)
+
+
+def named(*options: str) -> dict[str, str]:
+    """Return options that are called what they are."""
+    return {option: option for option in options}
+
+
+def since(field: str, name: str, label: str) -> FilterField:
+    """Return the field that bounds a time from below."""
+    return FilterField(
+        name, label, lambda written: f"{field}>={filters.moment(written)}", "datetime-local"
     )
 
 
-def _distinct(pairs: Sequence[str]) -> tuple[str, ...]:
+def until(field: str, name: str, label: str) -> FilterField:
+    """Return the field that bounds a time from above."""
+    return FilterField(
+        name, label, lambda written: f"{field}<{filters.moment(written)}", "datetime-local"
+    )
+
+
+def made_between(field: str) -> tuple[FilterField, FilterField]:
+    """Return the fields that bound the time of what is listed from both sides."""
+    return (
+        since(field, "after", TEXTS.filter_after),
+        until(field, "before", TEXTS.filter_before),
+    )
+
+
+def changed_between() -> tuple[FilterField, FilterField]:
+    """Return the fields that bound the time of the last change from both sides."""
+    return (
+        since("update_time", "changed_after", TEXTS.filter_changed_after),
+        until("update_time", "changed_before", TEXTS.filter_changed_before),
+    )
+
+
+def _distinct(pairs: Sequence[str], locked: Sequence[str]) -> tuple[str, ...]:
     stripped = (pair.strip() for pair in pairs)
-    return tuple(dict.fromkeys(pair for pair in stripped if pair))
+    return tuple(dict.fromkeys(pair for pair in stripped if pair and pair not in locked))

@@ -9,8 +9,8 @@ _FROM_BROWSER = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?P<seconds>:\d\d(\.\d+)?)
 
 
 def all_of(parts: Iterable[str]) -> str:
-    """Return the filter that demands all parts."""
-    return " AND ".join(parts)
+    """Return the filter that demands all parts; empty ones demand nothing."""
+    return " AND ".join(filter(None, parts))
 
 
 def pair(field: str, written: str) -> str:
@@ -27,10 +27,12 @@ def quoted(text: str) -> str:
 
 def contains(field: str, text: str) -> str:
     """Return the comparison that finds a text anywhere in a field, whatever its case."""
-    literal = "".join(
-        f"\\{character}" if character in _SPECIAL else character for character in text
-    )
-    return f"{field}=~{quoted(f'(?is).*{literal}.*')}"
+    return f"{field}=~{quoted(f'(?is).*{_literal(text)}.*')}"
+
+
+def begins(field: str, text: str) -> str:
+    """Return the comparison that finds a text at the beginning of a field, whatever its case."""
+    return f"{field}=~{quoted(f'(?is){_literal(text)}.*')}"
 
 
 def moment(written: str) -> str:
@@ -44,3 +46,7 @@ def utc(written: str) -> str:
     if sent is None:
         return written
     return f"{written}Z" if sent["seconds"] else f"{written}:00Z"
+
+
+def _literal(text: str) -> str:
+    return "".join(f"\\{character}" if character in _SPECIAL else character for character in text)

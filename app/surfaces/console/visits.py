@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -15,6 +15,7 @@ from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
 from app.surfaces.console import navigation
 from app.surfaces.console.api import Api, ApiRefusal, Json, Query
+from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment
@@ -25,6 +26,13 @@ ROWS = 50
 BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
+
+
+class Listed(NamedTuple):
+    """A page of a list, and what the API says against the filter; empty: nothing."""
+
+    answer: Json
+    fault: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Visit:
         size = [("pageSize", str(rows))]
         return [*size, ("pageToken", token)] if token else size
 
-    async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> tuple[Json, str]:
+    async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
         """Return a page of a list, or what the API says against the filter.
 
         Args:
@@ -93,11 +101,40 @@ class Visit:
         """
         query = [*self.page_query(), *more, *([("filter", chosen)] if chosen else [])]
         try:
-            return await self.api.get(path, query), ""
+            return Listed(await self.api.get(path, query), "")
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST or not chosen:
                 raise
-            return Json(), refused.fields.get("filter", refused.message)
+            return Listed(Json(), refused.fields.get("filter", refused.message))
+
+    def render_list(
+        self,
+        template: str,
+        row: FilterRow,
+        found: Listed,
+        /,
+        status: int | None = None,
+        **values: object,
+    ) -> Response:
+        """Render a page of a list with its filter row.
+
+        Args:
+            template: of the page.
+            row: what the user has chosen.
+            found: what the API says to it.
+            status: of the answer; None: as the filter has it.
+            values: what the template takes beside.
+        """
+        token = found.answer["nextPageToken"]
+        as_filtered = BAD_REQUEST if found.fault else 200
+        return self.render(
+            template,
+            as_filtered if status is None else status,
+            filters=row,
+            fault=found.fault,
+            older=row.query(**{TOKEN_PARAMETER: token}) if token else None,
+            **values,
+        )
 
     async def download(self, path: str, chosen: str, file: str) -> Response:
         """Return all that a filter finds in a list, as a file; a refusal is a page of the console.
@@ -132,6 +169,7 @@ class Visit:
                 "engine_url": self.engine_url if "engine" in self.request.path_params else None,
                 "curls": self.api.made,
                 "now": self.now,
+                "older": None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self._first_page(),
                 "request_id": new_request_id(),

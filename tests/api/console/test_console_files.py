@@ -50,6 +50,12 @@ def test_every_form_that_changes_has_a_token_and_a_request_id() -> None:
     assert bare == [("/console/sign-out", True), ("/console/sign-in", False)]
 
 
+def test_tables_and_filter_rows_have_one_frame_each() -> None:
+    for frame, holder in (("<table", "parts.html"), ('role="search"', "filter_parts.html")):
+        found = {path.name for path in _TEMPLATES if frame in path.read_text()}
+        assert found == {holder}, frame
+
+
 def test_an_unknown_name_in_a_template_is_an_error() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("{{ unknown }}").render()

@@ -1,5 +1,6 @@
 """The list of memories: filters, scopes, pages, and what stands where there is nothing."""
 
+import re
 from datetime import timedelta
 
 import httpx
@@ -175,3 +176,27 @@ async def test_why_a_part_is_refused_is_shown_in_place_of_the_page(signed_in: Si
     assert part.headers["hx-reselect"] == "main"
     assert "<main" in part.text
     assert "hx-retarget" not in (await viewer.get(url)).headers
+
+
+async def test_scopes_are_suggested_beyond_the_first_hundred(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    for number in range(120):
+        await create_memory(client, "I like tea.", {"user_id": f"u(.{number:03}", "app": "x"})
+    viewer = await signed_in("viewer")
+
+    async def suggested(query: str) -> set[str]:
+        answer = await viewer.get(f"/console/e/1/scopes?{query}")
+        return set(re.findall(r'value="(.*?)"', answer.text))
+
+    assert len(await suggested("scope=")) == 101
+    assert await suggested("scope=user_id%3DU(.11") == {f"user_id=u(.11{n}" for n in range(10)}
+    assert await suggested("scope=AP") == {"app=x"}
+    assert await suggested("scope=user_id%3Du(.007&scope=user") == {"user_id=u(.007"}
+    assert await suggested("scope=app%3Dy&scope=u") == set()
+    bound = await signed_in("viewer", scope_conditions={"user_id": ["u(.007"]})
+    assert "u(.008" not in (await bound.get("/console/e/1/scopes?scope=user_id%3D")).text
+    blind = await signed_in(permissions=["operations.list"])
+    assert "<option" not in (await blind.get("/console/e/1/scopes?scope=user")).text
+    for screen in ("memories", "deleted", "revisions", "operations", "streams", "search"):
+        assert 'hx-get="/console/e/1/scopes"' in (await viewer.get(f"/console/e/1/{screen}")).text

@@ -7,12 +7,19 @@ from starlette.responses import Response
 from app.kernel.errors import InvalidArgument
 from app.surfaces.console import filters
 from app.surfaces.console.api import refusals
+from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.memories import chosen_of, list_memories
+from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import CONFLICT, Visit, redirect
+
+_FIELDS = (
+    TEXT,
+    since("delete_time", "deleted_after", TEXTS.filter_deleted_after),
+    until("delete_time", "deleted_before", TEXTS.filter_deleted_before),
+)
 
 
 class RecoveryForm(ChangeForm):
@@ -23,10 +30,11 @@ class RecoveryForm(ChangeForm):
 
 async def show(visit: Visit) -> Response:
     """Show a page of what can be brought back, the last deleted first."""
-    chosen = chosen_of(visit).text_of_api()
-    wanted = filters.all_of(part for part in ("delete_time:*", chosen) if part)
+    conditions = visit.session.caller.reach.conditions
+    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
+    wanted = filters.all_of(("delete_time:*", row.text_of_api()))
     more = (("showDeleted", "true"), ("orderBy", "delete_time desc"))
-    return await list_memories(visit, "deleted.html", wanted, *more)
+    return await list_memories(visit, "deleted.html", row, wanted, *more)
 
 
 async def bring_back_chosen(visit: Visit) -> Response:

@@ -1,6 +1,6 @@
 """Delete memories of the list: what would go, then the deletion, which can be undone."""
 
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -10,7 +10,7 @@ from app.kernel.wire.scalars import format_timestamp
 from app.surfaces.console import filters
 from app.surfaces.console.api import Json, refusals
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.memories import chosen_of
+from app.surfaces.console.pages.memories import row_of
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
@@ -34,9 +34,7 @@ async def preview(visit: Visit) -> Response:
         wanted = _until_now(visit)
         count, samples = await _count(visit, wanted)
         return _show(visit, count, samples, filter=wanted, chosen=[])
-    answer, fault = await visit.listed(
-        f"{visit.engine_path}/memories", chosen_of(visit).text_of_api()
-    )
+    answer, fault = await visit.listed(f"{visit.engine_path}/memories", row_of(visit).text_of_api())
     if fault:
         raise InvalidArgument.of_field("filter", fault)
     memories: list[Json] = answer["memories"] or []
@@ -54,11 +52,11 @@ def _until_now(visit: Visit) -> str:
 
     As it names more than scopes, events that wait in streams, which nothing recovers, are kept.
     """
-    chosen = chosen_of(visit)
-    if chosen.is_empty:
+    row = row_of(visit)
+    if row.is_empty:
         raise InvalidArgument.of_field("filter", TEXTS.filter_first)
     now = filters.quoted(format_timestamp(visit.now))
-    return filters.all_of([chosen.text_of_api(), f"update_time<={now}"])
+    return filters.all_of([row.text_of_api(), f"update_time<={now}"])
 
 
 async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
@@ -68,7 +66,7 @@ async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
 
 
 def _show(visit: Visit, count: int, samples: list[Json], **sent: str | list[str]) -> Response:
-    query = urlencode(chosen_of(visit).query())
+    query = row_of(visit).query()
     back = f"{visit.engine_url}/memories" + (f"?{query}" if query else "")
     return visit.render("deletion.html", count=count, samples=samples, back=back, **sent)
 

@@ -16,13 +16,14 @@ from app.surfaces.console.filterrow import (
     FilterRow,
     equals,
     made_between,
+    named,
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages import revisions
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import Visit, redirect
 
 PATH = f"{ENGINE}/operations/{{operation}}"
 _STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
@@ -48,9 +49,11 @@ _RETRIED = {
 }
 """The kinds that can be retried, with what this takes."""
 _FIELDS = (
-    FilterField("state", TEXTS.state, equals("state"), "select", _STATES),
-    FilterField("done", TEXTS.done, lambda written: f"done={written}", "select", ("true", "false")),
-    FilterField("kind", TEXTS.kind, equals("kind"), "text", _KINDS),
+    FilterField("state", TEXTS.state, equals("state"), "select", named(*_STATES)),
+    FilterField(
+        "done", TEXTS.done, lambda written: f"done={written}", "select", named("true", "false")
+    ),
+    FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
     FilterField("caller", TEXTS.caller, equals("caller")),
     *made_between("create_time"),
 )
@@ -76,18 +79,15 @@ def _operation(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
-    answer, fault = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
-    token = answer["nextPageToken"]
-    conditions = visit.session.caller.reach.conditions
-    return visit.render(
+    found = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    return visit.render_list(
         "operations.html",
-        BAD_REQUEST if fault else 200,
-        operations=[summary_of(operation, visit.now) for operation in answer["operations"] or []],
-        filters=row,
-        fault=fault,
-        conditions={key: sorted(values) for key, values in sorted(conditions.items())},
+        row,
+        found,
+        operations=[
+            summary_of(operation, visit.now) for operation in found.answer["operations"] or []
+        ],
         here=f"{visit.engine_url}/operations",
-        older=row.query(page=token) if token else None,
     )
 
 

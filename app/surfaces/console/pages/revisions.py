@@ -14,15 +14,17 @@ from app.surfaces.console.filterrow import (
     FilterRow,
     equals,
     made_between,
+    named,
 )
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import Visit
 
 _ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
-_CHIPS = (FilterChips("label", TEXTS.filter_label, "labels", is_suggested=True), SCOPES)
+_LABELS = FilterChips("label", TEXTS.filter_label, "labels", "revisions/labels")
+_CHIPS = (_LABELS, SCOPES)
 _FIELDS = (
-    FilterField("action", TEXTS.action, equals("action"), "select", _ACTIONS),
+    FilterField("action", TEXTS.action, equals("action"), "select", named(*_ACTIONS)),
     FilterField("author", TEXTS.author, equals("author")),
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("memory", TEXTS.filter_memory, equals("memory")),
@@ -39,7 +41,7 @@ def _path(visit: Visit) -> str:
 
 def read_row(visit: Visit) -> FilterRow:
     """Return the filters of the URL."""
-    return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, ("group",))
+    return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
 
 
 def url_of(visit: Visit) -> str:
@@ -50,26 +52,21 @@ def url_of(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL says so."""
     row = read_row(visit)
-    (answer, fault), suggested = await asyncio.gather(
+    found, labels = await asyncio.gather(
         visit.listed(_path(visit), row.text_of_api()), _suggested(visit.api, _path(visit), "")
     )
-    token = answer["nextPageToken"]
-    revisions: list[Json] = answer["memoryRevisions"] or []
+    revisions: list[Json] = found.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
-    conditions = visit.session.caller.reach.conditions
-    return visit.render(
+    return visit.render_list(
         "revisions.html",
-        BAD_REQUEST if fault else 200,
+        row,
+        found,
         groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
         is_grouped=is_grouped,
-        filters=row,
-        fault=fault,
-        conditions={key: sorted(values) for key, values in sorted(conditions.items())},
-        suggested=suggested,
+        suggested={_LABELS.name: labels},
         may_see_operations=visit.may(Permission.OPERATIONS_GET),
         may_undo=visit.may(Permission.OPERATIONS_UNDO),
         here=url_of(visit),
-        older=row.query(page=token) if token else None,
     )
 
 
@@ -99,7 +96,7 @@ async def suggest(visit: Visit) -> Response:
     # The chosen ones come first, what is being written last.
     written = ["", *visit.request.query_params.getlist("label")][-1]
     suggested = await _suggested(visit.api, _path(visit), written)
-    return visit.render("label_options.html", suggested=suggested)
+    return visit.render("options.html", suggested=suggested)
 
 
 async def export(visit: Visit) -> Response:

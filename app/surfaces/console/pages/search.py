@@ -5,16 +5,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
-from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from app.kernel.auth import Conditions
 from app.kernel.ranking import Ranking
 from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
-from app.surfaces.console.pages.memories import Filters
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, Visit
@@ -27,70 +24,57 @@ _WORD = re.compile(r"\w{3,}")
 _BAR = 100.0
 
 
+_FIELDS = (
+    FilterField("question", TEXTS.question),
+    FilterField("topK", TEXTS.top_k, kind="number"),
+    FilterField("maxTokens", TEXTS.max_tokens, kind="number"),
+    FilterField(
+        "ranking",
+        TEXTS.ranking,
+        kind="select",
+        options={"": TEXTS.of_engine, **{one: TEXTS.rankings[one] for one in (*Ranking, BOTH)}},
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A search as the form and the URL have it.
+    """A search as the form and the URL have it."""
 
-    Attributes:
-        scopes: pairs `key=value`.
-        locked: those that the key's conditions give; no URL changes them.
-        question: what is looked for.
-        top_k: the number of memories, as it was typed.
-        max_tokens: the limit of tokens, as it was typed.
-        ranking: one of the rankings, or both; empty: that of the engine.
-    """
+    row: FilterRow
 
-    scopes: tuple[str, ...]
-    locked: tuple[str, ...]
-    question: str
-    top_k: str
-    max_tokens: str
-    ranking: str
-
-    @classmethod
-    def of(cls, query: QueryParams, conditions: Conditions) -> "Asked":
-        """Read the form of a URL, for a key with these conditions."""
-        chosen = Filters.of(query, conditions)
-        names = ("question", "topK", "maxTokens", "ranking")
-        return cls(chosen.scopes, chosen.locked, *(query.get(name, "").strip() for name in names))
+    @property
+    def question(self) -> str:
+        """What is looked for."""
+        return self.row.values["question"]
 
     @property
     def is_whole(self) -> bool:
         """True if there is a scope and a question."""
-        return bool(self.question and (self.scopes or self.locked))
+        return bool(self.question and self.row.scope())
 
     @property
     def rankings(self) -> Sequence[str]:
-        """The rankings that are shown, each in its column."""
-        return tuple(Ranking) if self.ranking == BOTH else (self.ranking,)
-
-    def without(self, pair: str) -> str:
-        """Return the query of a URL without one of the scopes."""
-        named = {
-            "question": self.question,
-            "topK": self.top_k,
-            "maxTokens": self.max_tokens,
-            "ranking": self.ranking,
-        }
-        kept = [("scope", kept) for kept in self.scopes if kept != pair]
-        return urlencode([*kept, *((name, value) for name, value in named.items() if value)])
+        """The rankings that are shown, each in its column; an empty one is that of the engine."""
+        asked = self.row.values["ranking"]
+        return tuple(Ranking) if asked == BOTH else (asked,)
 
     def body(self, ranking: str) -> dict[str, Any]:
         """Return the request of a search."""
-        pairs = (pair.partition("=") for pair in (*self.scopes, *self.locked))
-        search = {"searchQuery": self.question, **_number("topK", self.top_k)}
+        pairs = (pair.partition("=") for pair in self.row.scope())
+        search = {"searchQuery": self.question, **self._number("topK")}
         return {
             "scope": {key.strip(): value.strip() for key, _, value in pairs},
             "similaritySearchParams": search,
             "explain": True,
-            **_number("maxTokens", self.max_tokens),
+            **self._number("maxTokens"),
             **({"ranking": ranking} if ranking else {}),
         }
 
-
-def _number(name: str, written: str) -> dict[str, int | str]:
-    """Return a field with a number, if one is written."""
-    return {name: number_of(written)} if written else {}
+    def _number(self, name: str) -> dict[str, int | str]:
+        """Return a field with a number, if one is written."""
+        written = self.row.values[name]
+        return {name: number_of(written)} if written else {}
 
 
 @dataclass(frozen=True)
@@ -113,9 +97,10 @@ class SignalPart:
 async def show(visit: Visit) -> Response:
     """Show the form, and what a question finds."""
     conditions = visit.session.caller.reach.conditions
-    asked = Asked.of(visit.request.query_params, conditions)
+    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
+    asked = Asked(row)
     columns: list[Json] = []
-    faults: dict[str, str] = {}
+    fault = ""
     if asked.is_whole:
         try:
             columns = list(
@@ -126,15 +111,14 @@ async def show(visit: Visit) -> Response:
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST:
                 raise
-            faults = refused.fields or {"": refused.message}
+            named = (f"{name}: {said}" for name, said in refused.fields.items())
+            fault = "; ".join(named) or refused.message
     return visit.render(
         "search.html",
-        BAD_REQUEST if faults else 200,
-        asked=asked,
-        conditions=conditions,
-        rankings=(*Ranking, BOTH),
+        BAD_REQUEST if fault else 200,
+        filters=row,
         columns=columns,
-        faults=faults,
+        fault=fault,
         here=f"{visit.engine_url}/search",
     )
 

@@ -1,26 +1,32 @@
 """Screen 10: the streams of ingestion: what waits, until when, and why; and the flush of one."""
 
 import json
-from urllib.parse import urlencode
 
 from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
-from app.surfaces.console import filters
 from app.surfaces.console.api import ApiRefusal
+from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import Visit, redirect
 
-_STATES = {
-    "waiting": (TEXTS.streams_waiting, "pending_count>0"),
-    "failing": (TEXTS.streams_failing, "failure_count>0"),
-}
-FAILING = _STATES["failing"][1]
+FAILING = "failure_count>0"
 """The filter that finds the streams whose last generation failed, which rest or soon will."""
+_STATES = {"waiting": "pending_count>0", "failing": FAILING}
+_FIELDS = (
+    FilterField("stream", TEXTS.stream, equals("stream_id")),
+    FilterField(
+        "state",
+        TEXTS.state,
+        lambda written: _STATES.get(written, ""),
+        "select",
+        {"waiting": TEXTS.streams_waiting, "failing": TEXTS.streams_failing},
+    ),
+)
 
 
 class FlushForm(ChangeForm):
@@ -36,27 +42,17 @@ async def show(visit: Visit) -> Response:
 
 
 async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
-    query = visit.request.query_params
-    chosen = {name: query.get(name, "").strip() for name in ("scope", "stream", "state")}
-    parts = [filters.pair("scope", chosen["scope"])] if chosen["scope"] else []
-    if chosen["stream"]:
-        parts.append(f"stream_id={filters.quoted(chosen['stream'])}")
-    if chosen["state"] in _STATES:
-        parts.append(_STATES[chosen["state"]][1])
-    answer, fault = await visit.listed(f"{visit.engine_path}/streams", filters.all_of(parts))
-    token = answer["nextPageToken"]
-    kept = {name: value for name, value in chosen.items() if value}
-    return visit.render(
+    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+    found = await visit.listed(f"{visit.engine_path}/streams", row.text_of_api())
+    return visit.render_list(
         "streams.html",
-        refused.status if refused else BAD_REQUEST if fault else 200,
-        streams=answer["streams"] or [],
-        chosen=chosen,
-        states={name: label for name, (label, _) in _STATES.items()},
-        fault=fault,
+        row,
+        found,
+        refused.status if refused else None,
+        streams=found.answer["streams"] or [],
         refused=refused and refused.message,
         may_flush=visit.may(Permission.MEMORIES_INGEST),
         here=f"{visit.engine_url}/streams",
-        older=urlencode({**kept, "page": token}) if token else None,
     )
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.filterrow import locked_pairs
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.memories import Filters
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
@@ -79,7 +79,6 @@ def _page(
         form=form or TrialForm(request_id="-"),
         operation=operation,
         faults=faults,
-        conditions=visit.session.caller.reach.conditions,
         here=f"{visit.engine_url}/settings/try",
     )
 
@@ -87,7 +86,7 @@ def _page(
 async def run(visit: Visit) -> Response:
     """Ask for the preview of a talk."""
     form = await read_form(visit.request, TrialForm, visit.session)
-    locked = Filters.of(visit.request.query_params, visit.session.caller.reach.conditions).locked
+    locked = locked_pairs(visit.session.caller.reach.conditions)
     try:
         operation = await visit.api.send(
             "POST",

@@ -1,0 +1,50 @@
+"""Suggestions of scopes, which every filter row with scopes has."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from starlette.responses import Response
+
+from app.surfaces.console import filters
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.console.filterrow import SCOPES
+from app.surfaces.console.routing import ENGINE, Route
+from app.surfaces.console.templating import pairs
+from app.surfaces.console.visits import Visit
+
+_LOOKED_AT = "100"
+"""Scopes from which pairs are suggested."""
+
+
+async def suggest(visit: Visit) -> Response:
+    """Suggest pairs for what is being written."""
+    # The chosen ones come first, what is being written last.
+    *chosen, written = ["", *visit.request.query_params.getlist(SCOPES.name)]
+    found = await suggested(visit, list(filter(str.strip, chosen)), written.strip())
+    return visit.render("options.html", suggested=found)
+
+
+async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> list[str]:
+    """Return pairs of some of the scopes in use; none if the API refuses.
+
+    Args:
+        visit: the request.
+        chosen: pairs that the scopes have.
+        written: how one of the pairs begins; from the equals sign on, the API looks for it.
+    """
+    key, equals, value = (part.strip() for part in written.partition("="))
+    parts = [filters.pair(SCOPES.field, pair) for pair in chosen]
+    if equals:
+        parts.append(filters.begins(f"{SCOPES.field}.{filters.quoted(key)}", value))
+    wanted = filters.all_of(parts)
+    query = [("pageSize", _LOOKED_AT), *([("filter", wanted)] if wanted else [])]
+    with suppress(ApiRefusal):
+        listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
+        found = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
+        begun = written.casefold()
+        # A field takes a pair as it is, so that its hidden characters could not be shown.
+        return sorted(p for p in found if p.isprintable() and p.casefold().startswith(begun))
+    return []
+
+
+ROUTES = (Route(f"{ENGINE}/scopes", get=suggest),)
