@@ -34,6 +34,11 @@ The arguments are the session, the engine's id and the number.
 """
 HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
 """Return True if the engine holds anything at that time whose deletion needs `force`."""
+CountOfEngine = Callable[[Session, int, int], Awaitable[int]]
+"""Count an engine's rows of a kind, but not beyond a number.
+
+The arguments are the session, the engine's id and the number.
+"""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ class Registry:
         erasures: erase a scope from tables; rows that refer to others come first.
         texts: what a scan for sensitive values rewrites in place, beside memories.
         holders: decide whether the deletion of an engine needs `force`.
+        unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
         checks: what features add to `/readyz`, by name.
         is_working: decides `/healthz` of a process that runs operations.
@@ -107,6 +113,7 @@ class Registry:
     erasures: tuple[Erasure, ...] = ()
     texts: tuple[TextsOf, ...] = ()
     holders: tuple[HoldsAnything, ...] = ()
+    unembedded: CountOfEngine | None = None
     waiting_kinds: tuple[str, ...] = ()
     checks: dict[str, Callable[[], Awaitable[Check]]] = field(default_factory=dict)
     is_working: Callable[[], bool] = lambda: True

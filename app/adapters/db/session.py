@@ -255,16 +255,25 @@ def noted(session: Session) -> Mapping[str, str]:
     return facts
 
 
+_ADVICE = {
+    "filter": "the filter takes too long; use a simpler one, or add a comparison of create_time"
+    " where that is a field."
+}
+_TOO_MANY = "too many entries must be looked at; narrow the list by this field."
+
+
 @asynccontextmanager
-async def limited(session: Session, seconds: float | None) -> AsyncIterator[None]:
+async def limited(
+    session: Session, seconds: float | None, field: str = "filter"
+) -> AsyncIterator[None]:
     """Limit the time of each statement in the block, if a limit is given.
 
     For filters whose cost depends on the caller's text: those with a regular expression, and those
-    that no index serves. Such a statement must not wait for locks: a lock held by others is not the
-    caller's error.
+    that no index serves; and for lists that look at more than the conditions of a key leave. Such a
+    statement must not wait for locks: a lock held by others is not the caller's error.
 
     Raises:
-        InvalidArgument: a statement took longer.
+        InvalidArgument: a statement took longer; the error names `field`.
     """
     if seconds is None:
         yield
@@ -276,11 +285,7 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
     except DBAPIError as error:
         if state_of(error.orig) != _TOO_SLOW:
             raise
-        message = (
-            "the filter takes too long; use a simpler one, or add a comparison of create_time where"
-            " that is a field."
-        )
-        raise InvalidArgument.of_field("filter", message) from error
+        raise InvalidArgument.of_field(field, _ADVICE.get(field, _TOO_MANY)) from error
     await _set_timeout(session, str(before))
 
 

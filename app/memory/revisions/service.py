@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import Slice, exported
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, limited
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
@@ -127,7 +127,8 @@ class RevisionService:
         """Return a page of the keys of labels in use, or of the values of a key.
 
         Raises:
-            InvalidArgument: the key or the prefix is longer than any, or the token is unreadable.
+            InvalidArgument: the key or the prefix is longer than any, the token is unreadable, or
+                too many labels must be looked at: those of other scopes than the caller's.
         """
         _check_length("key", key or "", MAX_LABEL_CHARS)
         _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
@@ -136,7 +137,8 @@ class RevisionService:
         wanted = WantedLabels(name.engine, key or None, prefix, self.memories.clock.now())
         async with self.memories.db.snapshot() as session:
             await engines.get(session, name)
-            rows, token = asked.cut(await labels.list_page(session, wanted, asked))
+            async with limited(session, self.memories.settings.filter_timeout_seconds, "prefix"):
+                rows, token = asked.cut(await labels.list_page(session, wanted, asked))
         listed = [
             RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
             for row in rows

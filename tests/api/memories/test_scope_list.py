@@ -1,7 +1,9 @@
 """The scopes that an engine's memories have, with the number of memories of each."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -9,9 +11,13 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.memory.memories.logic.scopes import scope_hash
+from app.process.main import create_app
+from app.settings.settings import Settings
+from tests.conftest import ADMIN_KEY, START
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.bound import bound_client
 from tests.support.cases import in_one_test
@@ -199,3 +205,27 @@ async def test_deleted_ones_are_history(
         answer = await lister.get("/memories:listScopes", params={"showDeleted": "true"})
     assert refusal(answer) == (403, "PERMISSION_DENIED", Reason.PERMISSION_MISSING)
     assert "revisions.list" in answer.json()["error"]["message"]
+
+
+_OF_OTHERS = """
+insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, topics, metadata,
+                      memory_type, create_time, update_time)
+select 1, 'theirs-' || n, 1, jsonb_build_object('user_id', 'u' || n), int8send(n), 'x', '[]', '{}',
+       'NATURAL_LANGUAGE_COLLECTION', :now, :now
+from generate_series(1, 5000) as n
+"""
+
+
+async def test_a_list_that_passes_over_too_many_scopes_ends_in_time(
+    resources: Resources, database: Database, data_dir: Path
+) -> None:
+    """A filter and the conditions of a key both leave scopes out that have to be looked at."""
+    async with database.transaction() as session:
+        await session.execute(text(_OF_OTHERS), {"now": START})
+    settings = Settings(data_dir=data_dir, admin_key=ADMIN_KEY, filter_timeout_seconds=0.005)
+    impatient = create_app(replace(resources, settings=settings))
+    bound = await make_key(database, START, "viewer", scope_conditions={"user_id": ["42"]})
+    for secret, params in ((ADMIN_KEY, {"filter": "scope.user_id=42"}), (bound, {})):
+        async with client_with(impatient, secret) as client:
+            answer = await client.get("/memories:listScopes", params=params)
+            assert "takes too long" in violations(answer)["filter"]

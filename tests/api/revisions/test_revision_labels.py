@@ -1,14 +1,23 @@
 """Labels in use: keys and values of revisions that can be read, in the order of their bytes."""
 
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
+from sqlalchemy import text
 
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from app.process.main import create_app
+from app.settings.settings import Settings
+from tests.conftest import ADMIN_KEY, START
 from tests.support.bank import field_of, ok
 from tests.support.cases import in_one_test
-from tests.support.errors import refusal
+from tests.support.errors import refusal, violations
+from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory, path_of
 
 URL = "/memories/-/revisions:listLabels"
@@ -125,3 +134,40 @@ async def test_the_longest_labels_are_asked_for(client: httpx.AsyncClient) -> No
     await create_memory(client, "x", revisionLabels={key: value})
     assert await listed(client, prefix=key) == [key]
     assert await listed(client, key=key, prefix=value) == [value]
+
+
+_OF_OTHERS = (
+    """
+    insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, topics, metadata,
+                          memory_type, create_time, update_time)
+    values (1, 'theirs', 5000, '{"user_id": "7"}', 'x', 'x', '[]', '{}',
+            'NATURAL_LANGUAGE_COLLECTION', :now, :now)
+    """,
+    """
+    insert into memory_revisions (engine_id, revision_id, memory_id, version, action, fact, topics,
+                                  metadata, memory_type, labels, extracted_memories, create_time,
+                                  expire_time)
+    select 1, n, 'theirs', n, 'UPDATED', 'x', '[]', '{}', 'NATURAL_LANGUAGE_COLLECTION', '{}', '[]',
+           :now, cast(:now as timestamptz) + interval '1 year'
+    from generate_series(1, 5000) n
+    """,
+    """
+    insert into revision_labels (engine_id, key, value, revision_id)
+    select 1, 'k' || n, 'x', n from generate_series(1, 5000) n where cast(:now as text) <> ''
+    """,
+)
+
+
+async def test_a_bound_key_s_list_among_many_labels_of_others_ends_in_time(
+    resources: Resources, database: Database, data_dir: Path
+) -> None:
+    async with database.transaction() as session:
+        for statement in _OF_OTHERS:
+            await session.execute(text(statement), {"now": START})
+    settings = Settings(data_dir=data_dir, admin_key=ADMIN_KEY, filter_timeout_seconds=0.005)
+    bound = await make_key(database, START, "viewer", scope_conditions={"user_id": ["42"]})
+    impatient = create_app(replace(resources, settings=settings))
+    async with client_with(impatient, bound) as client:
+        answer = await client.get(URL)
+        assert "too many entries" in violations(answer)["prefix"]
+        assert ok(await client.get(URL, params={"prefix": "none"})) == {"labels": []}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
+from app.adapters.db.session import limited
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest
@@ -29,15 +30,16 @@ class ScopeService:
                 looked at.
         """
         resources, now = self.resources, self.resources.clock.now()
-        # Any filter may pass over all scopes of the engine.
-        clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings, may_scan=True)
+        clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings)
         query = {"list": "scopes", "engine": name.engine, "filter": filter_text}
         asked = Slice.of(page, {**query, "deleted": show_deleted}, scopes.KEY)
         visible = repository.is_known(now) if show_deleted else repository.is_live(now)
         wanted = Wanted(name.engine, visible, clause.condition)
-        async with resources.db.snapshot(statement_seconds=clause.seconds) as session:
+        async with resources.db.snapshot() as session:
             await engines.get(session, name)
-            rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
+            # Any filter, and the conditions of a key, may pass over all scopes of the engine.
+            async with limited(session, resources.settings.filter_timeout_seconds):
+                rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
         return ListScopesResponse(
             scopes=[_in_use(scope, count) for _, scope, count in rows], next_page_token=token
         )
