@@ -170,6 +170,9 @@ def register(resources: Resources) -> Resources:
         sorted(kind for feature in FEATURES for kind in (*feature.jobs, *feature.kinds))
     )
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
+    registry.unembedded = next(
+        (feature.unembedded for feature in FEATURES if feature.unembedded is not None), None
+    )
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
         registry.retries.update(feature.retries)

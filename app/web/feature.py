@@ -10,6 +10,7 @@ from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
     Check,
+    CountOfEngine,
     HoldsAnything,
     RemoveOfEngine,
     Resources,
@@ -55,6 +56,7 @@ class Feature:
         erasures: erase a scope from the tables of this feature.
         texts: what a scan for sensitive values rewrites in place.
         holds: whether an engine holds anything that its deletion needs `force` for.
+        unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         answers: the messages that its operations answer with, by the name in their `@type`.
@@ -74,6 +76,7 @@ class Feature:
     erasures: Sequence[Erasure] = ()
     texts: Sequence[TextsOf] = ()
     holds: HoldsAnything | None = None
+    unembedded: CountOfEngine | None = None
     waiting_kinds: Sequence[str] = ()
     retries: Mapping[str, Retry] = field(default_factory=dict)
     answers: Mapping[str, type[WireModel]] = field(default_factory=dict)

@@ -447,6 +447,7 @@ _ADMIN = [
     _admin("GET", ENGINE + "/auditEvents:export", ("audit.list",), make=with_memory),
     _admin("PATCH", ENGINE, ("engines.update",), body=_displayed),
     _admin("POST", ENGINE + ":reembed", ("engines.update",)),
+    _admin("POST", ENGINE + ":validate", ("engines.update",), body=_displayed),
     _admin("PUT", _TOOL_POLICY, ("engines.update",), body=lambda _: {"offPrompt": "auto"}),
     _admin("DELETE", _TOOL_POLICY, ("engines.update",), make=with_tool_policy),
     Route(

@@ -9,6 +9,7 @@ from app.memory.reembedding.routes import router
 from app.memory.reembedding.schemas import ReembedReasoningEngineResponse
 from app.memory.reembedding.services import metrics
 from app.memory.reembedding.services.reembedding import REEMBED, retry
+from app.memory.reembedding.store import repository
 from app.web.feature import Feature, Tick
 
 FEATURE = Feature(
@@ -25,5 +26,6 @@ FEATURE = Feature(
         ),
     ),
     sweeps=(Sweep("stale vectors", jobs.remove_stale, order=1),),
+    unembedded=repository.count_waiting_of,
     gauges={"embedding": metrics.refresh},
 )

@@ -105,12 +105,13 @@ class RetentionService:
             events = await self._erase_events(session, engine_id, scopes, request.filter)
             if scopes is not None:
                 erased += await self._erase_matching(session, engine_id, wanted)
-            return new.noting(**events, erased=asdict(erased)), erased.memories
+            noted = new.noting(**events, erased=asdict(erased), deletedCount=erased.memories)
+            return noted, erased.memories
         count = await self._delete_matching(session, writing, wanted)
         events = await self._erase_events(session, engine_id, scopes, request.filter)
         if scopes is not None:
             count += await self._delete_matching(session, writing, wanted)
-        return noting_revisions(new.noting(**events), writing), count
+        return noting_revisions(new.noting(**events, deletedCount=count), writing), count
 
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None

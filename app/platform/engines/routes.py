@@ -3,6 +3,7 @@
 from fastapi import Response
 
 from app.kernel.permissions import Permission
+from app.kernel.wire.base import Empty
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.service import AuditService
 from app.platform.engines.schemas import (
@@ -30,6 +31,7 @@ router = Router(
         "listReasoningEngines": Demand(Permission.ENGINES_LIST, LIST),
         "getReasoningEngine": Demand(Permission.ENGINES_GET),
         "updateReasoningEngine": change(Permission.ENGINES_UPDATE),
+        "validateReasoningEngine": Demand(Permission.ENGINES_UPDATE),
     },
 )
 children = Router(
@@ -157,3 +159,20 @@ async def update_engine(
     once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
     row = await EngineService.of(context.resources).update(name, request, update_mask, etag, once)
     return Operation.from_row(row)
+
+
+@router.post(
+    ENGINE + ":validate",
+    summary="Validate an engine's update",
+    operation_id="validateReasoningEngine",
+)
+async def validate_engine(
+    context: Context,
+    name: EnginePath,
+    body: ReasoningEngineRequest | None = None,
+    update_mask: UpdateMask = None,
+) -> Empty:
+    """Check the body of an update without a change: nothing, or the error that it would have."""
+    request = body or ReasoningEngineRequest()
+    await EngineService.of(context.resources).validate(name, request, update_mask)
+    return Empty()

@@ -41,6 +41,11 @@ class OperationMetadata(WireModel):
     model_milliseconds: int | None = Field(
         None, description="Time of the requests together, in milliseconds."
     )
+    created_count: int | None = Field(None, description="Memories that it created; absent: none.")
+    updated_count: int | None = Field(None, description="Memories that it updated; absent: none.")
+    deleted_count: int | None = Field(
+        None, description="Memories that it deleted or erased; absent: none."
+    )
     pending_event_count: int | None = Field(
         None, description="Ingested events that wait in the stream."
     )

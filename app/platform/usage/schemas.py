@@ -15,6 +15,8 @@ from app.kernel.wire.scalars import Timestamp
 from app.platform.usage.logic.costs import Sums, money
 from app.platform.usage.store.repository import UsageLine
 
+MAX_WAITING = 1_000
+"""The most memories without vectors that are counted."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -112,6 +114,24 @@ class EngineQuotas(WireModel):
     artifact_bytes: QuotaUse = Field(description="Artifacts of task memory.")
 
 
+class EngineEmbedding(WireModel):
+    """The state of the vectors of an engine's memories."""
+
+    model: str | None = Field(
+        None, description="Id of the model whose vectors serve searches; absent: there are none."
+    )
+    target: str | None = Field(
+        None,
+        description="Id of the model of a re-embedding that has begun and is not finished; until"
+        " then, `model` serves. Absent: there is none.",
+    )
+    waiting_memory_count: int = Field(
+        description=f"Memories that wait for their vectors, up to {MAX_WAITING:,}; searches find"
+        " them by words alone."
+    )
+    is_capped: bool | None = Field(None, description="True: more of them wait; absent: no.")
+
+
 class EngineUsage(WireModel):
     """The model usage of an engine in a range of days, and the amounts it holds."""
 
@@ -121,6 +141,7 @@ class EngineUsage(WireModel):
     total: UsageSums = Field(description="Sums over all that `usage` could list.")
     budget: TokenBudget | None = Field(None, description="Present if the service sets a budget.")
     quotas: EngineQuotas = Field(description="Amounts held, each with its bound.")
+    embedding: EngineEmbedding = Field(description="State of the vectors of its memories.")
 
     @classmethod
     def from_lines(
@@ -129,6 +150,7 @@ class EngineUsage(WireModel):
         currency: str,
         budget: TokenBudget | None,
         quotas: EngineQuotas,
+        embedding: EngineEmbedding,
     ) -> "EngineUsage":
         """Build the wire form."""
         return cls(
@@ -136,6 +158,7 @@ class EngineUsage(WireModel):
             total=UsageSums(**_sums(lines, currency)),
             budget=budget,
             quotas=quotas,
+            embedding=embedding,
         )
 
 

@@ -55,6 +55,8 @@ async def test_a_contradiction_updates_and_can_be_undone(
     (updated,) = await changes(client, runner, said("I live in Berlin."))
     assert updated["action"] == "UPDATED"
     assert updated["memory"] == created["memory"]
+    newest, oldest = ok(await client.get("/operations"))["operations"]
+    assert (newest["metadata"]["updatedCount"], oldest["metadata"]["createdCount"]) == (1, 1)
     path = path_of(created["memory"]["name"])
     assert await listed(client) == ["I live in Berlin."]
     ok(await roll_back(client, path, id_of({"name": updated["previousRevision"]})))

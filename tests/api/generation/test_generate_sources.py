@@ -62,6 +62,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
             "startTime": "2026-01-15T12:00:00Z",
             "author": "builtin-rules/2",
             "candidateCount": 1,
+            "createdCount": 1,
             **NO_CALLS,
         },
         "done": True,

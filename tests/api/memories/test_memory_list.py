@@ -197,3 +197,21 @@ async def test_unknown_query_parameters_are_refused(client: httpx.AsyncClient) -
     assert field_of(await client.get("/memories", params={"pagesize": 1})) == "pagesize"
     answer = await client.get("/memories", params={"scope": USER["user_id"]})
     assert field_of(answer) == "scope"
+
+
+async def test_a_filter_finds_profiles_and_other_memories(client: httpx.AsyncClient) -> None:
+    await create_memory(client, "I like tea.")
+    profile = {"data": {"drink": "tea"}, "schemaId": "s"}
+    body = {"scope": USER, "memoryType": "STRUCTURED_PROFILE", "structuredContent": profile}
+    ok(await client.post("/memories", json=body))
+    kinds = ["NATURAL_LANGUAGE_COLLECTION", "STRUCTURED_PROFILE"]
+    for kind, other in (kinds, reversed(kinds)):
+        for text, wanted in ((f'memory_type="{kind}"', kind), (f"memoryType!={kind}", other)):
+            found = ok(await client.get("/memories", params={"filter": text}))
+            assert [one["memoryType"] for one in found["memories"]] == [wanted], text
+        purge = {"filter": f'memory_type="{kind}"'}
+        answer = ok(await client.post("/memories:purge", json=purge))
+        assert answer["response"]["purgeCount"] == 1
+    refused = await client.get("/memories", params={"filter": 'memory_type="PROFILE"'})
+    assert "STRUCTURED_PROFILE" in refused.text
+    assert field_of(refused) == "filter"

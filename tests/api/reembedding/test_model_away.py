@@ -37,6 +37,7 @@ from tests.support.bank import (
     roll_back,
 )
 from tests.support.embedding import NewEmbedder, changed, stored_vectors, wrong_vectors
+from tests.support.engines import FIRST
 from tests.support.operations import create_memory, generate, path_of
 from tests.support.undo import undo
 
@@ -95,6 +96,7 @@ async def test_a_new_memory_is_kept_and_embedded_later(
     assert await listed(client) == ["I like tea."]
     assert await count(resources.db, MemoryVectorRow) == (0,)
     assert await waiting(resources) == 1
+    assert ok(await client.get(f"{FIRST}:usage"))["embedding"] == {"waitingMemoryCount": 1}
     assert await backlog.run() == 0
 
     embedder.failure = None

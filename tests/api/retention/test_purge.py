@@ -242,6 +242,7 @@ async def test_permanent_erases_what_can_still_be_recovered(
     assert operation["response"]["purgeCount"] == 1
     erased = {"memories": 1, "vectors": 0, "revisions": 2, "labels": 0}
     assert operation["metadata"]["erased"] == erased
+    assert operation["metadata"]["deletedCount"] == 1
     assert await count(database, *DERIVED) == (2, 2, 2, 0)
 
 

@@ -140,7 +140,7 @@ async def test_events_are_appended_at_once_in_their_order(
     found = await events(client, path)
     assert [one["name"] for one in found] == [one["name"] for one in answer["events"]]
     assert await texts(client, path) == ["a", "b", "c"]
-    assert all("tokenCount" not in one for one in found)
+    assert [one.get("tokenCount") for one in found] == [7, None, 0]
     assert await state(client, path) == {"kept": 1, "k": 2, "deep": {"b": 1}}
     assert await _rows(database) == [(1, 1, 7), (2, 1, None), (3, 2, 0)]
     assert await _place(database) == (3, 2, False)
@@ -182,10 +182,12 @@ async def test_a_batch_has_from_one_to_500_events(
     assert await _place(database) == (MAX_BATCH, MAX_BATCH // 2, True)
 
 
-async def test_a_single_event_declares_no_tokens(client: httpx.AsyncClient) -> None:
+async def test_a_single_event_declares_its_tokens_too(client: httpx.AsyncClient) -> None:
     path = await new_path(client)
-    answer = await client.post(f"{path}:appendEvent", json=event(tokenCount=1))
+    answer = await client.post(f"{path}:appendEvent", json=event(tokenCount=-1))
     assert field_of(answer) == "tokenCount"
+    ok(await client.post(f"{path}:appendEvent", json=event(tokenCount=1)))
+    assert [one["tokenCount"] for one in await events(client, path)] == [1]
 
 
 async def test_there_is_nothing_to_append_a_batch_to(client: httpx.AsyncClient) -> None:

@@ -44,6 +44,7 @@ _FULL: dict[str, Any] = {
         "input_transcription": {"text": "hi", "finished": True},
         "output_transcription": {"text": "ho"},
     },
+    "tokenCount": 7,
     "rawEvent": {"id": "e", "invocationId": "inv-1", "a_b": {"cD": None, "e": [None, 1.0, -0.5]}},
 }
 
@@ -92,12 +93,25 @@ async def test_an_event_comes_back_whole_in_camel_case(client: httpx.AsyncClient
             "outputTranscription": {"text": "ho"},
         },
         "rawEvent": _FULL["rawEvent"],
+        "tokenCount": 7,
+        "seq": 1,
+        "exchange": 0,
     }
     # In camelCase it can be sent as it was answered.
     again = await new_path(client)
     ok(await client.post(f"{again}:appendEvent", json={**found, "name": name}))
     (same,) = await events(client, again)
     assert {**same, "name": ""} == {**found, "name": ""}
+
+
+async def test_a_list_numbers_its_events_and_their_exchanges(client: httpx.AsyncClient) -> None:
+    path = await new_path(client)
+    for number in (1, 2):
+        exchange = {"input": f"q{number}", "output": "a", "agent": "bot", "outputTokenCount": 3}
+        ok(await client.post(f"{path}/exchanges", json=exchange))
+    assert [
+        (one["seq"], one["exchange"], one.get("tokenCount")) for one in await events(client, path)
+    ] == [(1, 1, None), (2, 1, 3), (3, 2, None), (4, 2, 3)]
 
 
 async def test_a_raw_event_keeps_even_what_json_columns_usually_change(

@@ -81,6 +81,12 @@ def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
     return dict(sorted(Counter(outcome.reason for outcome in outcomes).items()))
 
 
+def fates(actions: Iterable[str]) -> dict[str, int]:
+    """Return the number of memories of each fate for the operation's metadata."""
+    counts = Counter(actions)
+    return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
+
+
 def sums(dropped: Sequence[Dropped], refused: Sequence[Refused]) -> dict[str, Any]:
     """Return the counts for the operation's metadata; zeros are left out."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)

@@ -28,7 +28,7 @@ from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, Unmet, sums
+from app.memory.generation.logic.outcomes import Dropped, Unmet, fates, sums
 from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
@@ -268,6 +268,7 @@ class Generation:
             most = self.resources.settings.tuning.max_metadata_entries
             origin = summary.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
+            changed: dict[str, int] = {}
             if task.request.validate_only:
                 await writer.check(planned.changes)
                 shown = preview(writing.engine, author, planned, summary.dropped)
@@ -275,8 +276,9 @@ class Generation:
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
+                changed = fates(one["action"] for one in generated)
             await self._record_costs(session)
-            await task.finish(session, response, self._details(summary, writing))
+            await task.finish(session, response, self._details(summary, writing) | changed)
 
     def _details(self, summary: "_Summary", writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""

@@ -31,7 +31,13 @@ from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 from app.adapters.db.bulk import Conflict, insert_free, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
-from app.adapters.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
+from app.adapters.db.filter_fields import (
+    EnumField,
+    MemberField,
+    ScopeField,
+    TextField,
+    TimestampField,
+)
 from app.adapters.db.filters import Fields
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
@@ -47,6 +53,7 @@ from app.memory.memories.store.tables import (
     RevisionRow,
     UnembeddedRow,
 )
+from app.platform.engines.logic.config import MemoryType
 from app.platform.engines.logic.topics import ManagedTopic
 
 
@@ -65,10 +72,12 @@ _TOPICS: Fields = {
     ),
     "topics.custom_memory_topic_label": MemberField(MemoryRow.topics, "customMemoryTopicLabel"),
 }
+_TYPES = [one for one in MemoryType if one is not MemoryType.MEMORY_TYPE_UNSPECIFIED]
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(MemoryRow.scope, _has_scope),
     **_COLUMNS,
     **_TOPICS,
+    "memory_type": EnumField(MemoryRow.memory_type, _TYPES),
     "metadata": MetadataField(MemoryRow.user_metadata),
 }
 """Fields that the filters of list, retrieve and purge accept."""

@@ -191,6 +191,17 @@ async def count_waiting(session: Session) -> int:
     return (await session.execute(select(func.count()).select_from(UnembeddedRow))).scalar_one()
 
 
+async def count_waiting_of(session: Session, engine_id: int, most: int) -> int:
+    """Count the memories of an engine that wait for embedding, up to `most`."""
+    some = (
+        select(UnembeddedRow.memory_id)
+        .where(UnembeddedRow.engine_id == engine_id)
+        .limit(most)
+        .subquery()
+    )
+    return (await session.execute(select(func.count()).select_from(some))).scalar_one()
+
+
 # Stale vectors ----------------------------------------------------------------------------------
 
 

@@ -121,10 +121,7 @@ class EngineService:
             InvalidArgument: the configuration names an unknown model or counter.
         """
         now = self.clock.now()
-        paths = parse_mask(mask)
-        check_served(paths or ())
-        changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
-        self._check_policy(request)
+        changed = self._changed(request, mask)
         async with self.db.transaction() as session:
             row = await repository.get(session, name, Lock.UPDATE)
             new = self._operation(name_of(row), "engines.update", "UpdateReasoningEngine", now)
@@ -137,6 +134,19 @@ class EngineService:
             operation = await operations.insert_done(session, new, _response(row))
         self.known.forget(name.engine)
         return operation
+
+    async def validate(
+        self, name: EngineName, request: ReasoningEngineRequest, mask: str | None
+    ) -> None:
+        """Check an update.
+
+        Raises:
+            InvalidArgument: the update would be refused.
+            NotFound: no such engine.
+        """
+        self._changed(request, mask)
+        async with self.db.snapshot() as session:
+            await repository.get(session, name)
 
     async def list_page(
         self,
@@ -156,6 +166,14 @@ class EngineService:
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
             next_page_token=token,
         )
+
+    def _changed(self, request: ReasoningEngineRequest, mask: str | None) -> frozenset[str]:
+        """Return the fields that an update changes."""
+        paths = parse_mask(mask)
+        check_served(paths or ())
+        changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
+        self._check_policy(request)
+        return changed
 
     def _check_policy(self, request: ReasoningEngineRequest) -> None:
         config = request.context_spec and request.context_spec.memory_bank_config

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, ConfigDict, Field
-from typing_extensions import override
 
 from app.kernel.names import MAX_INT64, EventName, SessionName
 from app.kernel.wire.base import WireModel
@@ -71,6 +70,10 @@ class EventMetadata(WireModel):
     )
 
 
+TokenCount = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+"""The tokens of a prompt that an item takes, as declared by its sender."""
+
+
 class EventFields(WireModel):
     """The fields of an event except its name."""
 
@@ -100,10 +103,13 @@ class EventFields(WireModel):
     raw_event: dict[str, Any] | None = Field(
         None, description="Any JSON object; it is returned as it is."
     )
+    token_count: TokenCount | None = Field(
+        None, description="Tokens it takes in a prompt, for policies with the counter `declared`."
+    )
 
 
 class AppendEventRequest(EventFields):
-    """An event as sent by clients. Its name is ignored."""
+    """An event as sent by clients. What the service gives it is ignored: name and numbers."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -119,7 +125,7 @@ class AppendEventRequest(EventFields):
         }
     )
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "seq", "exchange"})
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of the event."""
@@ -135,6 +141,7 @@ class AppendEventRequest(EventFields):
             "event_metadata": wire.get("eventMetadata"),
             "raw_event": _without_temporary(self.raw_event),
             "size_bytes": size_of(wire),
+            "token_count": self.token_count,
         }
 
 
@@ -154,8 +161,6 @@ def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | Non
     return {**raw_event, "actions": kept}
 
 
-TokenCount = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-"""The tokens of a prompt that an item takes, as declared by its sender."""
 ExpectedLastSeq = Annotated[
     int | None,
     Field(
@@ -165,19 +170,6 @@ ExpectedLastSeq = Annotated[
         " event is last by now, nothing is appended: 409.",
     ),
 ]
-
-
-class BatchedEvent(AppendEventRequest):
-    """An event of a batch. Its name is ignored."""
-
-    token_count: TokenCount | None = Field(
-        None, description="Tokens it takes in a prompt, for policies with the counter `declared`."
-    )
-
-    @override
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of the event."""
-        return {**super().columns(), "token_count": self.token_count}
 
 
 class BatchAppendEventsRequest(WireModel):
@@ -207,7 +199,7 @@ class BatchAppendEventsRequest(WireModel):
         }
     )
 
-    events: list[BatchedEvent] = Field(
+    events: list[AppendEventRequest] = Field(
         min_length=1, max_length=MAX_BATCH, description="The events, the oldest first."
     )
     expected_last_seq: ExpectedLastSeq = None
@@ -247,7 +239,7 @@ class CreateExchangeRequest(WireModel):
     )
     expected_last_seq: ExpectedLastSeq = None
 
-    def events(self, now: datetime, invocation_id: str) -> list[BatchedEvent]:
+    def events(self, now: datetime, invocation_id: str) -> list[AppendEventRequest]:
         """Return the two events, with the arguments as defaults."""
         shared: dict[str, Any] = {
             "invocation_id": invocation_id if self.invocation_id is None else self.invocation_id,
@@ -260,7 +252,7 @@ class CreateExchangeRequest(WireModel):
             (self.agent, "model", self.output, self.output_token_count),
         )
         return [
-            BatchedEvent(
+            AppendEventRequest(
                 author=author,
                 content=Content(role=role, parts=[Part(text=text)]),
                 token_count=tokens,
@@ -297,6 +289,8 @@ class SessionEvent(EventFields):
     """An event of a session."""
 
     name: str = Field(description="Full name of the event.")
+    seq: int = Field(description="Its number in the session: from 1, without gaps.")
+    exchange: int = Field(description="The number of its exchange; 0 before a user's first event.")
 
     @classmethod
     def from_row(cls, session: SessionName, row: SessionEventRow) -> "SessionEvent":
@@ -313,6 +307,9 @@ class SessionEvent(EventFields):
                 "error_message": row.error_message,
                 "event_metadata": row.event_metadata,
                 "raw_event": row.raw_event,
+                "token_count": row.token_count,
+                "seq": row.seq,
+                "exchange": row.exchange,
             }
         )
 

@@ -35,7 +35,6 @@ from app.platform.sessions.schemas.events import (
     AppendEventRequest,
     BatchAppendEventsRequest,
     BatchAppendEventsResponse,
-    BatchedEvent,
     CreateExchangeRequest,
     Exchange,
     ListEventsResponse,
@@ -155,7 +154,7 @@ class EventService:
     async def _append_all(
         self,
         name: SessionName,
-        requests: Sequence[BatchedEvent],
+        requests: Sequence[AppendEventRequest],
         expected: int | None,
         once: IdempotencyKey | None,
         now: datetime,

@@ -6,17 +6,25 @@ from math import ceil
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Database, Session
-from app.adapters.resources import Resources
+from app.adapters.resources import CountOfEngine, Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store.repository import read_totals
 from app.platform.usage.logic.costs import is_used_up
 from app.platform.usage.logic.grouping import read_grouping
-from app.platform.usage.schemas import EngineQuotas, EngineUsage, QuotaUse, TokenBudget
+from app.platform.usage.schemas import (
+    MAX_WAITING,
+    EngineEmbedding,
+    EngineQuotas,
+    EngineUsage,
+    QuotaUse,
+    TokenBudget,
+)
 from app.platform.usage.store import repository
 from app.platform.usage.store.repository import day_of
 from app.settings.settings import Settings
@@ -32,11 +40,12 @@ class UsageService:
     db: Database
     clock: Clock
     settings: Settings
+    unembedded: CountOfEngine | None = None
 
     @classmethod
     def of(cls, resources: Resources) -> "UsageService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings)
+        return cls(resources.db, resources.clock, resources.settings, resources.registry.unembedded)
 
     async def check_budget(self, session: Session, engine_id: int) -> None:
         """Refuse a model call for an engine that has used up its tokens of this UTC day.
@@ -67,17 +76,30 @@ class UsageService:
         now, by = self.clock.now(), read_grouping(group_by)
         first, last = _range(start, end, day_of(now))
         async with self.db.snapshot() as session:
-            await engines.get(session, name)
+            engine = await engines.get(session, name)
             lines = await repository.list_usage(session, name.engine, first, last, by)
             budget = await self._budget(session, name.engine, now)
             quotas = await self._quotas(session, name.engine)
-        return EngineUsage.from_lines(lines, self.settings.price_currency, budget, quotas)
+            embedding = await self._embedding(session, engine)
+        currency = self.settings.price_currency
+        return EngineUsage.from_lines(lines, currency, budget, quotas, embedding)
 
     async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
         limits = bounds(self.settings, *Counted)
         totals = await read_totals(session, engine_id)
         return EngineQuotas.model_validate(
             {kind: QuotaUse(used=totals[kind], limit=limits.get(kind)) for kind in Counted}
+        )
+
+    async def _embedding(self, session: Session, engine: EngineRow) -> EngineEmbedding:
+        waiting = 0
+        if self.unembedded is not None:
+            waiting = await self.unembedded(session, engine.engine_id, MAX_WAITING + 1)
+        return EngineEmbedding(
+            model=engine.embedding_model,
+            target=engine.embedding_target,
+            waiting_memory_count=min(waiting, MAX_WAITING),
+            is_capped=True if waiting > MAX_WAITING else None,
         )
 
     async def _budget(self, session: Session, engine_id: int, now: datetime) -> TokenBudget | None:
