@@ -82,9 +82,9 @@ class Visit:
         """Return True if pages may show what needs a permission."""
         return self.session.caller.may(permission)
 
-    def page_query(self, rows: int = ROWS) -> Query:
-        """Return the part of a list's query that says which page."""
-        token = self.request.query_params.get(TOKEN_PARAMETER, "")
+    def page_query(self, rows: int = ROWS, parameter: str = TOKEN_PARAMETER) -> Query:
+        """Return the part of a list's query that says which page, by a parameter of the URL."""
+        token = self.request.query_params.get(parameter, "")
         size = [("pageSize", str(rows))]
         return [*size, ("pageToken", token)] if token else size
 
@@ -151,10 +151,10 @@ class Visit:
         await self.api.get(path, [("pageSize", "1"), *query])
         return self.api.download(f"{path}:export", query, file)
 
-    def _first_page(self) -> str:
-        """Return the query of the first page, with its `?`: the filters stay."""
+    def first_page(self, parameter: str = TOKEN_PARAMETER) -> str:
+        """Return the query of a list's first page, with its `?`: all else stays."""
         given = self.request.query_params.multi_items()
-        kept = [(name, value) for name, value in given if value and name != TOKEN_PARAMETER]
+        kept = [(name, value) for name, value in given if value and name != parameter]
         return f"?{urlencode(kept)}" if kept else ""
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
@@ -171,7 +171,7 @@ class Visit:
                 "now": self.now,
                 "older": None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
-                "first_page": self._first_page(),
+                "first_page": self.first_page(),
                 "request_id": new_request_id(),
                 **values,
             },

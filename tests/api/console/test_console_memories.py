@@ -83,6 +83,8 @@ async def filled(
         ("topic=USER_PREFERENCES", FACTS[:1]),
         ("topic=my+%22label%22", FACTS[1:2]),
         ("metadata=source%3Dchat", FACTS[:1]),
+        ("type=NATURAL_LANGUAGE_COLLECTION", FACTS),
+        ("type=STRUCTURED_PROFILE", ()),
         ("changed_after=2026-01-15T12:02", FACTS[2:]),
         ("changed_before=2026-01-15T12:02:00", FACTS[:2]),
         ("changed_after=2026-01-15T07:02:00-05:00", FACTS[2:]),

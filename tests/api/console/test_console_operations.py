@@ -69,7 +69,14 @@ async def test_operations_are_found_and_tell_how_they_ended(
         assert {link for link in links if link in {made, failed, open_one}} == expected, query
     assert "No operation matches" in (await page(viewer, f"{OPERATIONS}?caller=x")).text
     assert "generation.generate" in (await page(viewer, f"{OPERATIONS}?kind=x", 400)).text
+    purge = {"filter": 'scope.user_id="42"', "force": True}
+    ok(await client.post("/memories:purge", json=purge))
+    assert "DELETED 1" in (await page(viewer, f"{OPERATIONS}?kind=memories.purge")).text
+    counts = {"unsupportedFactCount": 2, "droppedFactCounts": {"NO_QUOTE": 1, "OTHER": 1}}
+    await overwrite(database, made.rpartition("/")[2], details=counts)
+    assert "dropped 2" in (await page(viewer, f"{OPERATIONS}?state=SUCCEEDED")).text
     detail = await page(viewer, made)
+    assert "the talk does not say it in these words: 1; OTHER: 1" in detail.text
     assert "SUCCEEDED" in detail.text
     assert _TEA in detail.text
     assert any(link.startswith(f"{MEMORIES}/") for link in detail.links)

@@ -11,12 +11,14 @@ from app.adapters.db.session import Database
 from app.adapters.llm.ports import Usage
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamRow
+from app.memory.memories.store.tables import UnembeddedRow
+from app.platform.engines.store import repository as engines
 from app.settings.settings import Settings
 from tests.api.console.conftest import SignedIn
 from tests.support.bank import ok
 from tests.support.console import page
 from tests.support.ingestion import TEA, ingest
-from tests.support.operations import create_memories, create_memory, path_of
+from tests.support.operations import create_memories, create_memory, id_of, path_of
 from tests.support.queue import enqueue, overwrite
 from tests.support.usage import MINI, record
 
@@ -40,6 +42,9 @@ async def busy(
     failed = await enqueue(database, clock, key="failed", kind="generation.generate")
     await overwrite(database, failed, state="FAILED", error=_FAILURE)
     await enqueue(database, clock, key="waiting", kind="engines.reembed")
+    async with database.transaction() as session:
+        await engines.set_models(session, 1, {"embedding_target": "<b>new</b> model"})
+        session.add(UnembeddedRow(engine_id=1, memory_id=id_of(deleted)))
     for scope in ({"user_id": "42"}, {"user_id": "7-CANARY"}):
         await ingest(client, TEA, scope=scope)
     rests = {"failure_count": 1, "retry_time": clock.now() + timedelta(minutes=15)}
@@ -58,7 +63,8 @@ async def test_an_administrator_sees_everything_at_a_glance(busy: str, signed_in
         MINI,
         "<script>The model</script> went away.",
         "1 can still be brought back",
-        "embedded anew",
+        "embedded anew, by <b>new</b> model",
+        "Memories without vectors: 1.",
         "7-CANARY rests until in 15 min",
         "No worker runs",
     ):

@@ -94,6 +94,34 @@ async def test_what_the_api_says_of_a_setting_stands_beside_its_field(
     assert await _engine(client) == before
 
 
+async def test_a_field_is_checked_when_it_is_left(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    before = await _engine(client)
+    assert "10,000,000" in (await page(admin, SETTINGS)).text
+    for url, field, wrong, right, words in (
+        (f"{SETTINGS}/check/ttl", "ttl", "a <b>day", "86400s", "ttl"),
+        (f"{SETTINGS}/check/model", "model", "no:such", "", "no"),
+        (f"{AS_JSON}/check", "document", "{", "{}", "not a JSON object"),
+        (f"{AS_JSON}/check", "document", '{"unknown": 1}', "{}", "is not a field"),
+    ):
+        shown = await page(admin, SETTINGS)
+        form = shown.forms[AS_JSON if field == "document" else SETTINGS]
+        said = await admin.post(url, data={**form, field: wrong})
+        assert f'id="fault-{field}"' in said.text
+        assert ("hidden" in said.text, words in said.text, "<b>" in said.text) == (
+            *(False, True, False),
+        ), (field, wrong, said.text)
+        assert "hidden" in (await admin.post(url, data={**form, field: right})).text
+        assert (await admin.post(url, data={**form, "token": "x"})).status_code == 403
+    assert await _engine(client) == before
+    viewer = await signed_in("viewer")
+    sent = {"requestId": "1", "etag": "1", "was": "{}", "ttl": "x"}
+    token = (await page(viewer, SETTINGS)).forms["/console/sign-out"]["token"]
+    denied = await viewer.post(f"{SETTINGS}/check/ttl", data={**sent, "token": token})
+    assert denied.status_code == 403
+
+
 async def test_two_tabs_see_both_versions_and_what_it_was(
     admin: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:

@@ -37,6 +37,7 @@ def _row(engine: Json, use: Json | None) -> Json:
         model=(config["generationConfig"] or Json())["model"],
         ranking=(config["similaritySearchConfig"] or Json())["ranking"],
         quotas=None if use is None else use["quotas"],
+        target=None if use is None else use["embedding"]["target"],
     )
 
 

@@ -13,6 +13,7 @@ from app.surfaces.console.filterrow import (
     FilterRow,
     changed_between,
     contains,
+    equals,
     named,
     until,
 )
@@ -39,6 +40,7 @@ TEXT = FilterField("text", TEXTS.filter_text, contains("fact"))
 _CHIPS = (SCOPES, FilterChips("metadata", TEXTS.filter_metadata, "metadata"))
 _FIELDS = (
     TEXT,
+    FilterField("type", TEXTS.memory_type, equals("memory_type"), "select", TEXTS.memory_types),
     FilterField("topic", TEXTS.filter_topic, _topic, options=named(*TOPICS)),
     *changed_between(),
     until("expire_time", "expires_before", TEXTS.filter_expires_before),

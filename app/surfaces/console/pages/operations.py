@@ -59,6 +59,8 @@ _FIELDS = (
 )
 _LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
 """The parts of responses that tell what became of memories."""
+_CHANGED = {"createdCount": "CREATED", "updatedCount": "UPDATED", "deletedCount": "DELETED"}
+"""The counts of metadata that tell what became of memories, where no list does."""
 _DROPPED = ("unsupportedFactCount", "offTopicFactCount")
 
 
@@ -121,17 +123,19 @@ def _seconds(operation: Json, now: datetime) -> float:
 
 def _counts(operation: Json) -> dict[str, int]:
     """Return how many memories met each fate."""
-    response = operation["response"] or Json()
+    response, metadata = operation["response"] or Json(), operation["metadata"]
     fates = Counter(
         change["action"] or change["reason"] for name in _LISTS for change in response[name] or []
     )
-    dropped = sum(int(operation["metadata"][name] or 0) for name in _DROPPED)
-    return {**fates, **({TEXTS.dropped: dropped} if dropped else {})}
+    if not fates:
+        fates.update({fate: metadata[name] or 0 for name, fate in _CHANGED.items()})
+    fates[TEXTS.dropped] = sum(int(metadata[name] or 0) for name in _DROPPED)
+    return {fate: count for fate, count in fates.items() if count}
 
 
 def _other_counts(metadata: Json) -> dict[str, object]:
     """Return the counts that the metadata of this kind of operation have beside the usual."""
-    usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
+    usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount", *_CHANGED}
     return {
         name: value
         for name, value in sorted(metadata.items())

@@ -14,7 +14,6 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ROWS, Visit
 
 _SHOWN = 5
-_REEMBEDDING = "engines.reembed"
 
 
 async def show(visit: Visit) -> Response:
@@ -42,7 +41,6 @@ async def show(visit: Visit) -> Response:
             (TEXTS.overview_failed, "state=FAILED", failed or Json()),
             (TEXTS.overview_running, "done=false", running or Json()),
         ],
-        is_reembedding=_is_reembedding(running),
         streams=resting,
         is_calm=_is_calm(failed, running, resting),
         deleted=_count(deleted),
@@ -107,11 +105,6 @@ def _count(deleted: Json | None) -> str | None:
     has_more = deleted["nextPageToken"] is not None
     words = TEXTS.overview_deleted_more if has_more else TEXTS.overview_deleted_count
     return str(words.format(count=count))
-
-
-def _is_reembedding(running: Json | None) -> bool:
-    operations: list[Json] = [] if running is None else running["operations"]
-    return any(operation["metadata"]["kind"] == _REEMBEDDING for operation in operations)
 
 
 ROUTES = (Route(ENGINE, get=show),)

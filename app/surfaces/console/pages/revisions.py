@@ -18,7 +18,7 @@ from app.surfaces.console.filterrow import (
 )
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import BAD_REQUEST, Visit
 
 _ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
 _LABELS = FilterChips("label", TEXTS.filter_label, "labels", "revisions/labels")

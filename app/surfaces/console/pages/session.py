@@ -1,6 +1,8 @@
 """Screen 11, one session: its events by exchange, its summaries, and what erases them."""
 
 import asyncio
+from itertools import groupby
+from operator import itemgetter
 from urllib.parse import quote, urlencode
 
 from pydantic import Field
@@ -8,18 +10,18 @@ from starlette.responses import Response
 
 from app.kernel.errors import NotFound
 from app.kernel.permissions import Permission
+from app.language.tokens import estimate_tokens
 from app.surfaces.console import filters
 from app.surfaces.console.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ROWS, Visit, redirect
+from app.surfaces.console.visits import TOKEN_PARAMETER, Visit, redirect
 
 PATH = f"{ENGINE}/sessions/{{session}}"
-_EVERYTHING = {"preview": True, "policy": {"strategy": "inclusive", "onOverflow": "omit"}}
-_MAX_NUMBERED = 1_000
-"""Events up to which all are read to number those of a page."""
+_SUMMARIES = "summaries"
+"""The parameter that says which page of the summaries."""
 _AT_ONE_MOMENT = "1000"
 _MAX_WHOLE = 50_000
 
@@ -45,26 +47,26 @@ def _part(visit: Visit, name: str) -> str:
 
 
 async def show(visit: Visit) -> Response:
-    """Show a session with a page of its events and its newest summaries."""
+    """Show a session with a page of its events and a page of its summaries."""
     path, nothing = path_of(visit), Json()
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
-    events, summaries, numbers = nothing, nothing, dict[str, int]()
+    events, summaries = nothing, nothing
     if visit.may(Permission.EVENTS_LIST):
-        events, summaries, numbers = await asyncio.gather(
+        events, summaries = await asyncio.gather(
             visit.api.get(f"{path}/events", visit.page_query()),
-            visit.api.get(f"{path}/summaries", [("pageSize", str(ROWS))]),
-            _numbers(visit, usage["eventCount"]),
+            visit.api.get(f"{path}/summaries", visit.page_query(parameter=_SUMMARIES)),
         )
     return visit.render(
         "session.html",
         state=session,
         session_id=last_part(session["name"]),
         usage=usage,
-        exchanges=_exchanges(events["sessionEvents"] or [], numbers, visit.engine_url),
-        older=events["nextPageToken"],
+        exchanges=_exchanges(events["sessionEvents"] or [], visit.engine_url),
+        older=_next(visit, TOKEN_PARAMETER, events),
         summaries=summaries["summaries"] or [],
-        has_more_summaries=bool(summaries["nextPageToken"]),
-        rows=ROWS,
+        older_summaries=_next(visit, _SUMMARIES, summaries),
+        first_of_summaries=visit.first_page(_SUMMARIES),
+        is_first_of_summaries=_SUMMARIES not in visit.request.query_params,
         may_see_events=visit.may(Permission.EVENTS_LIST),
         may_update=visit.may(Permission.SESSIONS_UPDATE),
         may_delete=visit.may(Permission.SESSIONS_DELETE),
@@ -72,39 +74,36 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def _numbers(visit: Visit, count: int) -> dict[str, int]:
-    """Return the numbers of events by their ids; those that contexts leave out have none."""
-    if count > _MAX_NUMBERED:
-        return {}
-    whole = await visit.api.ask(f"{path_of(visit)}:context", _EVERYTHING)
-    sources = [message["source"] or Json() for message in whole["messages"] or []]
-    return {last_part(source["event"]): source["seq"] for source in sources if source["event"]}
+def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
+    """Return the query of the next page of one list, which leaves the other where it is."""
+    token = listed["nextPageToken"]
+    query = visit.request.query_params
+    here = {name: query[name] for name in (TOKEN_PARAMETER, _SUMMARIES) if name in query}
+    return urlencode({**here, parameter: token}) if token else None
 
 
-def _exchanges(events: list[Json], numbers: dict[str, int], engine_url: str) -> list[list[Json]]:
+def _exchanges(events: list[Json], engine_url: str) -> list[list[Json]]:
     """Return events by exchange: what a user says, and what follows until the user speaks again."""
-    exchanges: list[list[Json]] = []
-    was_user = False
-    for event in events:
-        is_user = event["author"] == "user"
-        if not exchanges or (is_user and not was_user):
-            exchanges.append([])
-        was_user = is_user
-        id_ = last_part(event["name"])
-        content = event["content"] or Json()
-        parts = [_part_of(part, engine_url) for part in content["parts"] or []]
-        query = urlencode({"at": event["timestamp"]})
-        exchanges[-1].append(
-            Json(
-                author=event["author"],
-                timestamp=event["timestamp"],
-                parts=parts,
-                error=event["errorMessage"],
-                seq=numbers.get(id_),
-                url=f"events/{quote(id_, safe='')}?{query}",
-            )
-        )
-    return exchanges
+    groups = groupby(events, key=itemgetter("exchange"))
+    return [[_event_of(event, engine_url) for event in group] for _, group in groups]
+
+
+def _event_of(event: Json, engine_url: str) -> Json:
+    id_ = last_part(event["name"])
+    content = event["content"] or Json()
+    parts = [_part_of(part, engine_url) for part in content["parts"] or []]
+    declared = event["tokenCount"]
+    estimated = TEXTS.about.format(number=sum(estimate_tokens(part["text"]) for part in parts))
+    query = urlencode({"at": event["timestamp"]})
+    return Json(
+        author=event["author"],
+        timestamp=event["timestamp"],
+        parts=parts,
+        error=event["errorMessage"],
+        seq=event["seq"],
+        tokens=estimated if declared is None else declared,
+        url=f"events/{quote(id_, safe='')}?{query}",
+    )
 
 
 def _part_of(part: Json, engine_url: str) -> Json:

@@ -1,5 +1,6 @@
 """Screen 16: the settings of an engine, as fields and as JSON."""
 
+import asyncio
 import copy
 import json
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from app.kernel.ranking import Ranking
 from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memories import TOPICS
+from app.surfaces.console.pages.usage import QUOTAS
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
@@ -161,9 +163,16 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
 
 async def show(visit: Visit) -> Response:
     """Show the settings, in forms for those who may change them."""
-    engine = await visit.api.get(visit.engine_path)
+    engine, used = await asyncio.gather(visit.api.get(visit.engine_path), _usage(visit))
     document = pretty(_document(engine))
-    return _page(visit, _shown(engine["etag"], document, document))
+    return _page(visit, _shown(engine["etag"], document, document), held=used["quotas"])
+
+
+async def _usage(visit: Visit) -> Json:
+    """Return the usage of the engine; of keys that may not see it, nothing."""
+    if not visit.may(Permission.USAGE_GET):
+        return Json()
+    return await visit.api.get(f"{visit.engine_path}:usage")
 
 
 def _shown(etag: str, was: str, document: str) -> DocumentForm:
@@ -174,23 +183,23 @@ def _page(
     visit: Visit,
     form: DocumentForm,
     status: int = 200,
-    fields: Mapping[str, str] | None = None,
     faults: Mapping[str, str] | None = None,
-    conflict: Json | None = None,
+    **shown: object,
 ) -> Response:
+    """Render the page; `shown` may have other `fields`, a `conflict`, and the quotas `held`."""
     return visit.render(
         "settings.html",
         status,
         form=form,
-        fields=fields or _fields(json.loads(form.was)),
         labels=_LABELS,
         rankings=list(Ranking),
         faults=_beside(faults or {}),
-        conflict=conflict,
+        quotas=QUOTAS,
         parts_labels=_PARTS,
         may_edit=visit.may(Permission.ENGINES_UPDATE),
         may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
+        **{"fields": _fields(json.loads(form.was)), "conflict": None, "held": None, **shown},
     )
 
 
@@ -222,9 +231,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
     shown = _shown(form.etag, form.was, text)
     if document == was:
         return _page(visit, shown, BAD_REQUEST, faults={"": TEXTS.must_change})
-    changed = sorted(name for name in _PARTS if document.get(name) != was.get(name))
-    # A name that is no part goes along, so that the API says what is wrong with it.
-    sent = {name: document[name] for name in document if name in changed or name not in _PARTS}
+    sent, changed = _changes(document, was)
     try:
         await visit.api.send(
             "PATCH",
@@ -232,7 +239,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
             sent,
             request_id=form.request_id,
             etag=form.etag,
-            mask=",".join(changed) or None,
+            mask=changed,
         )
     except ApiRefusal as refused:
         if refused.is_stale:
@@ -240,8 +247,51 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
         if refused.status != BAD_REQUEST:
             raise
         faults = refused.fields or {"": refused.message}
-        return _page(visit, shown, BAD_REQUEST, fields, faults)
+        typed = {} if fields is None else {"fields": fields}
+        return _page(visit, shown, BAD_REQUEST, faults, **typed)
     return redirect(f"{visit.engine_url}/settings")
+
+
+def _changes(
+    document: Mapping[str, Any], was: Mapping[str, Any]
+) -> tuple[dict[str, Any], str | None]:
+    """Return the body and the mask of an update; no mask: nothing that it could name changes."""
+    changed = sorted(name for name in _PARTS if document.get(name) != was.get(name))
+    # A name that is no part goes along, so that the API says what is wrong with it.
+    sent = {name: document[name] for name in document if name in changed or name not in _PARTS}
+    return sent, ",".join(changed) or None
+
+
+async def check_field(visit: Visit) -> Response:
+    """Say what is wrong with a common setting that the user has just left."""
+    form = await read_form(visit.request, FieldsForm, visit.session)
+    name = str(visit.request.path_params["field"])
+    faults = await _faults(visit, form)
+    return visit.render("field_fault.html", name=name, faults={name: faults.get(name, "")})
+
+
+async def check_document(visit: Visit) -> Response:
+    """Say what is wrong with the JSON document that the user has just left."""
+    form = await read_form(visit.request, DocumentForm, visit.session)
+    said = (
+        f"{name}: {fault}" if name else fault
+        for name, fault in (await _faults(visit, form)).items()
+    )
+    return visit.render("field_fault.html", name="document", faults={"document": "; ".join(said)})
+
+
+async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
+    """Return what the API says against the settings of a form, by the names of its fields."""
+    try:
+        sent, mask = _changes(_object(form.text()), _object(form.was))
+        await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)
+    except InvalidArgument as error:
+        return {"": error.message}
+    except ApiRefusal as refused:
+        if refused.status != BAD_REQUEST:
+            raise
+        return _beside(refused.fields) or {"": refused.message}
+    return {}
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -272,4 +322,6 @@ async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) ->
 ROUTES = (
     Route(_PATH, get=show, post=save_fields),
     Route(f"{_PATH}/json", post=save_document),
+    Route(f"{_PATH}/json/check", post=check_document),
+    Route(f"{_PATH}/check/{{field}}", post=check_field),
 )

@@ -66,6 +66,24 @@
     }
   };
   offerCopies();
-  const fault = find("[aria-invalid=true], [role=alert]");
+
+  const offerAll = () => {
+    for (const all of document.querySelectorAll("[data-all]")) all.hidden = false;
+  };
+  offerAll();
+  // On the document, since filters replace the rows.
+  document.addEventListener("change", ({ target }) => {
+    const all = target.matches("[data-all]") ? target : null;
+    const form = target.form;
+    if (!form) return;
+    const boxes = [...form.querySelectorAll("[type=checkbox][name=memory]")];
+    if (all) for (const box of boxes) box.checked = all.checked;
+    else if (boxes.includes(target)) {
+      const head = form.querySelector("[data-all]");
+      if (head) head.checked = boxes.every((box) => box.checked);
+    }
+  });
+  document.addEventListener("htmx:after:swap", offerAll);
+  const fault = find("[aria-invalid=true], [role=alert]:not([hidden])");
   if (fault) { fault.setAttribute("tabindex", fault.matches("input, textarea") ? "0" : "-1"); fault.focus(); }
 })();
