@@ -212,7 +212,7 @@ insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, to
                       memory_type, create_time, update_time)
 select 1, 'theirs-' || n, 1, jsonb_build_object('user_id', 'u' || n), int8send(n), 'x', '[]', '{}',
        'NATURAL_LANGUAGE_COLLECTION', :now, :now
-from generate_series(1, 5000) as n
+from generate_series(1, 20000) as n
 """
 
 
@@ -222,7 +222,7 @@ async def test_a_list_that_passes_over_too_many_scopes_ends_in_time(
     """A filter and the conditions of a key both leave scopes out that have to be looked at."""
     async with database.transaction() as session:
         await session.execute(text(_OF_OTHERS), {"now": START})
-    settings = Settings(data_dir=data_dir, admin_key=ADMIN_KEY, filter_timeout_seconds=0.005)
+    settings = Settings(data_dir=data_dir, admin_key=ADMIN_KEY, filter_timeout_seconds=0.001)
     impatient = create_app(replace(resources, settings=settings))
     bound = await make_key(database, START, "viewer", scope_conditions={"user_id": ["42"]})
     for secret, params in ((ADMIN_KEY, {"filter": "scope.user_id=42"}), (bound, {})):
