@@ -15,10 +15,10 @@ from app.memory.memories.store.tables import UnembeddedRow
 from app.platform.engines.store import repository as engines
 from app.settings.settings import Settings
 from tests.api.console.conftest import SignedIn
-from tests.support.bank import ok
+from tests.support.bank import id_of, ok
 from tests.support.console import page
 from tests.support.ingestion import TEA, ingest
-from tests.support.operations import create_memories, create_memory, id_of, path_of
+from tests.support.operations import create_memories, create_memory, path_of
 from tests.support.queue import enqueue, overwrite
 from tests.support.usage import MINI, record
 
