@@ -101,7 +101,7 @@ async def test_a_field_is_checked_when_it_is_left(
     assert "10,000,000" in (await page(admin, SETTINGS)).text
     for url, field, wrong, right, words in (
         (f"{SETTINGS}/check/ttl", "ttl", "a <b>day", "86400s", "ttl"),
-        (f"{SETTINGS}/check/model", "model", "no:such", "", "no"),
+        (f"{SETTINGS}/check/ranking", "ranking", "best", "", "vector"),
         (f"{AS_JSON}/check", "document", "{", "{}", "not a JSON object"),
         (f"{AS_JSON}/check", "document", '{"unknown": 1}', "{}", "is not a field"),
     ):
