@@ -1,7 +1,7 @@
 """Records of the facts that a generation drops and the decisions it refuses (pure)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,9 +81,9 @@ def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
     return dict(sorted(Counter(outcome.reason for outcome in outcomes).items()))
 
 
-def fates(actions: Iterable[str]) -> dict[str, int]:
-    """Return the number of memories of each fate for the operation's metadata."""
-    counts = Counter(actions)
+def fates(response: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many memories a response names of each fate, for the operation's metadata."""
+    counts = Counter(str(one["action"]) for one in response.get("generatedMemories", ()))
     return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
 
 

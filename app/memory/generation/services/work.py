@@ -268,7 +268,6 @@ class Generation:
             most = self.resources.settings.tuning.max_metadata_entries
             origin = summary.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
-            changed: dict[str, int] = {}
             if task.request.validate_only:
                 await writer.check(planned.changes)
                 shown = preview(writing.engine, author, planned, summary.dropped)
@@ -276,9 +275,8 @@ class Generation:
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
-                changed = fates(one["action"] for one in generated)
             await self._record_costs(session)
-            await task.finish(session, response, self._details(summary, writing) | changed)
+            await task.finish(session, response, self._details(summary, writing) | fates(response))
 
     def _details(self, summary: "_Summary", writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
