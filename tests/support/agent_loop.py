@@ -15,18 +15,6 @@ from tests.support.bank import Json, ok
 MAX_STEPS = 8
 _METHODS = {"query_task_memory": "query", "summarize_task_memory": "summarize"}
 _EXPORT = "export_task_memory"
-_SPEC_OF_EXPORT: Json = {
-    "type": "function",
-    "function": {
-        "name": _EXPORT,
-        "description": "Saves what is stored off this prompt as files.",
-        "parameters": {
-            "type": "object",
-            "properties": {"memory": {"type": "string"}, "namespace": {"type": "string"}},
-            "required": ["memory", "namespace"],
-        },
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,7 @@ class Agent:
         """Answer the user: ask the model, do what it calls for, and ask it again."""
         self._say({"role": "user", "content": question}, "user", [{"text": question}])
         specs = ok(self.service.get(f"{self.engine}/toolSpecs", params={"memory": "tools"}))
-        tools = [*specs["openai"], _SPEC_OF_EXPORT, *(one.spec for one in self.own.values())]
+        tools = [*specs["openai"], *(one.spec for one in self.own.values())]
         for _ in range(MAX_STEPS):
             message = self._ask(tools)
             calls = message.get("tool_calls") or []

@@ -10,12 +10,14 @@ from app.artifacts.readers.schemas import (
     QueryNamespaceResponse,
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
+    ToolFormat,
     ToolSpecs,
 )
 from app.artifacts.readers.services.readers import ReaderRequest, ReaderService
 from app.artifacts.readers.services.tool_specs import tool_specs
 from app.kernel.permissions import Permission
 from app.kernel.task_names import check_task_id
+from app.kernel.wire.scalars import one_of
 from app.platform.engines.store import repository as engines
 from app.web.context import Context, Mutation
 from app.web.demands import WORK, Demand, change
@@ -70,8 +72,21 @@ async def get_tool_specs(
     memory: Annotated[
         str | None, Query(description="A task memory; the tools then read only this one.")
     ] = None,
+    format: Annotated[  # noqa: A002 - the name on the wire
+        Annotated[ToolFormat, one_of(ToolFormat)] | None,
+        Query(description="`openai`, `gemini` or `anthropic`; absent: all of them."),
+    ] = None,
 ) -> ToolSpecs:
-    """Return the readers' methods as tool declarations for agents."""
+    """Return the readers, and the export if there is a sink, as tool declarations for agents.
+
+    A key gets the tools that it may use: those that the `promptText` of its outputs names.
+    """
     async with context.resources.db.snapshot() as session:
         await engines.get(session, engine)
-    return tool_specs(None if memory is None else check_task_id("memory", memory))
+    may_derive = context.caller.may(Permission.ARTIFACTS_DERIVE)
+    return tool_specs(
+        None if memory is None else check_task_id("memory", memory),
+        format,
+        may_read=may_derive,
+        may_export=may_derive and bool(context.resources.settings.task_export_sinks),
+    )

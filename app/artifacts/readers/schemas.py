@@ -1,5 +1,6 @@
 """Wire types of readers: queries, summaries, and tools for agents."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -160,8 +161,26 @@ class SummarizeNamespaceResponse(ReadResponse):
     cut: bool | None = Field(None, description="Whether it was too long and lost its end.")
 
 
-class ToolSpecs(WireModel):
-    """The readers' methods as tools of an agent, in the formats of model APIs."""
+class ToolFormat(StrEnum):
+    """Format of tool declarations, by the model API that takes it."""
 
-    openai: list[dict[str, Any]] = Field(description="For `tools` in a request to OpenAI.")
-    gemini: list[dict[str, Any]] = Field(description="For `functionDeclarations` of Gemini.")
+    OPENAI = "openai"
+    GEMINI = "gemini"
+    ANTHROPIC = "anthropic"
+
+
+class ToolSpecs(WireModel):
+    """The readers, and the export, as tools of an agent in the formats of model APIs.
+
+    Each format has the same tools: those that the caller may use.
+    """
+
+    openai: list[dict[str, Any]] | None = Field(
+        None, description="For `tools` in a request to OpenAI."
+    )
+    gemini: list[dict[str, Any]] | None = Field(
+        None, description="For `functionDeclarations` of Gemini."
+    )
+    anthropic: list[dict[str, Any]] | None = Field(
+        None, description="For `tools` in a request to Anthropic."
+    )

@@ -113,6 +113,11 @@ class ComposeContextRequest(WireModel):
     include_memories: IncludeMemories | None = Field(
         None, description="Facts of the memory bank to include; absent: none."
     )
+    include_raw_events: bool = Field(
+        False,
+        description="True: each message made of an event has its `rawEvent`, if there is one. Only"
+        " in the format `messages`.",
+    )
     as_of_seq: int | None = Field(
         None,
         ge=0,
@@ -131,6 +136,13 @@ class ComposeContextRequest(WireModel):
         description="True: no summary is enqueued, so that the call changes nothing and needs no"
         " permission to update sessions. Not with `consistency: wait`.",
     )
+
+    @field_validator("include_raw_events")
+    @classmethod
+    def _is_for_messages(cls, wanted: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic's form
+        if wanted and info.data.get("format", Format.MESSAGES) is not Format.MESSAGES:
+            raise ValueError("must not be true unless the format is messages")
+        return wanted
 
     @field_validator("preview")
     @classmethod
@@ -153,6 +165,11 @@ class ContextMessage(WireModel):
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
         " `summary`, `event` and `seq`, or `memories` it comes from; only in `messages`.",
+    )
+    raw_event: dict[str, Any] | None = Field(
+        None,
+        description="The event's `rawEvent`, with `includeRawEvents`; absent if the event has none,"
+        " if it is cut, or if those of newer events have 16 MiB. Its tokens are not counted.",
     )
     tool_calls: list[dict[str, Any]] | None = Field(
         None,

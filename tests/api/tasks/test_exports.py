@@ -12,7 +12,8 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.settings.settings import Settings
 from tests.support.audit import events
-from tests.support.bank import BAD, GONE, Json, ok, refusal
+from tests.support.bank import BAD, GONE, Json, field_of, ok, refusal
+from tests.support.cases import in_one_test
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 
@@ -184,9 +185,33 @@ async def test_it_can_be_exported_says_the_reference(
 
 async def test_readers_are_told_to_agents_as_tools(client: httpx.AsyncClient) -> None:
     found = ok(await client.get("/toolSpecs"))
-    assert {one["function"]["name"] for one in found["openai"]} == {
-        one["name"] for one in found["gemini"]
-    }
+    names = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
+    assert {one["function"]["name"] for one in found["openai"]} == names
+    for form in ("gemini", "anthropic"):
+        assert {one["name"] for one in found[form]} == names
+        alone = ok(await client.get("/toolSpecs", params={"format": form}))
+        assert alone == {form: found[form]}
     bound = ok(await client.get("/toolSpecs", params={"memory": "tools"}))
     assert '"enum": ["tools"]' in str(bound).replace("'", '"')
     assert refusal(await client.get("/toolSpecs", params={"memory": "a/b"})) == BAD
+    answer = await client.get("/toolSpecs", params={"format": "xml"})
+    assert field_of(answer) == "format"
+    assert "openai, gemini, anthropic" in answer.text
+
+
+@in_one_test("may_derive", [True, False])
+async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
+    app: FastAPI, database: Database, clock: FixedClock, *, may_derive: bool
+) -> None:
+    permissions = ["artifacts.write", "artifacts.reference"]
+    permissions += ["artifacts.derive"] if may_derive else []
+    secret = await make_key(database, clock.now(), permissions=permissions)
+    async with client_with(app, secret) as agent:
+        tools = ok(await agent.get("/toolSpecs", params={"format": "openai"}))["openai"]
+        output = text_output("A long text.", name=f"a-{may_derive}".lower())
+        stored = ok(await store(agent, output))
+    named = stored["promptText"].rpartition("readers: ")[2].split(", ")
+    assert stored["reference"]["readableWith"] == ["query", "summarize", "export"]
+    held = [tool["function"]["name"].removesuffix("_task_memory") for tool in tools]
+    assert named == (held if may_derive else ["none"])
+    assert len(held) == (3 if may_derive else 0)

@@ -153,13 +153,17 @@ def test_of_a_reader_that_is_away_nothing_is_kept(
     assert desk.rows() == rows
 
 
-def test_tools_of_readers_are_told_in_both_forms(desk: Desk) -> None:
-    with desk.holding("artifacts.reference") as agent:
+def test_tools_of_readers_are_told_in_each_form(desk: Desk) -> None:
+    with desk.holding("artifacts.reference", "artifacts.derive") as agent:
         specs = ok(agent.get(f"{desk.engine}/toolSpecs", params={"memory": "tools"}))
-    names = {"query_task_memory", "summarize_task_memory"}
+    with desk.holding("artifacts.reference") as other:
+        unread = ok(other.get(f"{desk.engine}/toolSpecs"))
+    assert unread == {"openai": [], "gemini": [], "anthropic": []}
+    names = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
     openai = {one["function"]["name"]: one["function"]["parameters"] for one in specs["openai"]}
     gemini = {one["name"]: one["parameters"] for one in specs["gemini"]}
-    assert set(openai) == set(gemini) == names
+    anthropic = {one["name"] for one in specs["anthropic"]}
+    assert set(openai) == set(gemini) == anthropic == names
     assert all(one["type"] == "function" for one in specs["openai"])
     for name in names:
         assert {"memory", "namespace"} <= set(openai[name]["required"])

@@ -4,15 +4,17 @@ import json
 
 from jsonschema import Draft202012Validator
 
+from app.artifacts.readers.schemas import ToolFormat
 from app.artifacts.readers.services.tool_specs import tool_specs
 
 
 def test_the_tools_ask_for_memory_and_namespace() -> None:
-    specs = tool_specs("TaskMemory")
-    named = {one["function"]["name"]: one["function"]["parameters"] for one in specs.openai}
-    assert set(named) == {"query_task_memory", "summarize_task_memory"}
+    specs = tool_specs("TaskMemory", may_export=True)
+    named = {one["function"]["name"]: one["function"]["parameters"] for one in specs.openai or ()}
+    assert list(named) == ["query_task_memory", "summarize_task_memory", "export_task_memory"]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
+    assert list(named["export_task_memory"]["properties"]) == ["memory", "namespace"]
     for schema in named.values():
         Draft202012Validator.check_schema(schema)
         assert schema["properties"]["memory"]["enum"] == ["TaskMemory"]
@@ -21,8 +23,8 @@ def test_the_tools_ask_for_memory_and_namespace() -> None:
 
 
 def test_gemini_has_the_same_tools_in_its_own_spelling() -> None:
-    specs = tool_specs("TaskMemory")
-    for openai, gemini in zip(specs.openai, specs.gemini, strict=True):
+    specs = tool_specs("TaskMemory", may_export=True)
+    for openai, gemini in zip(specs.openai or (), specs.gemini or (), strict=True):
         assert openai["type"] == "function"
         assert gemini["name"] == openai["function"]["name"]
         assert gemini["parameters"]["type"] == "OBJECT"
@@ -31,11 +33,34 @@ def test_gemini_has_the_same_tools_in_its_own_spelling() -> None:
         assert types <= {"STRING", "INTEGER", "BOOLEAN"}
 
 
+def test_anthropic_has_the_same_tools_as_input_schemas() -> None:
+    specs = tool_specs("TaskMemory", may_export=True)
+    for gemini, anthropic in zip(specs.gemini or (), specs.anthropic or (), strict=True):
+        assert set(anthropic) == {"name", "description", "input_schema"}
+        assert anthropic["name"] == gemini["name"]
+        Draft202012Validator.check_schema(anthropic["input_schema"])
+        assert anthropic["input_schema"]["required"] == gemini["parameters"]["required"]
+
+
+def test_a_format_is_answered_alone() -> None:
+    found = tool_specs(None, ToolFormat.ANTHROPIC, may_export=False).wire()
+    assert [*found] == ["anthropic"]
+    assert [one["name"] for one in found["anthropic"]] == [
+        "query_task_memory",
+        "summarize_task_memory",
+    ]
+
+
+def test_who_may_not_read_has_no_tools() -> None:
+    found = tool_specs(None, may_read=False, may_export=False).wire()
+    assert found == {"openai": [], "gemini": [], "anthropic": []}
+
+
 def test_without_a_memory_any_may_be_named() -> None:
-    assert "enum" not in json.dumps(tool_specs(None).wire())
+    assert "enum" not in json.dumps(tool_specs(None, may_export=True).wire())
 
 
 def test_one_answer_is_not_changed_by_another() -> None:
-    first = json.dumps(tool_specs("a").wire())
-    tool_specs("b")
-    assert json.dumps(tool_specs("a").wire()) == first
+    first = json.dumps(tool_specs("a", may_export=True).wire())
+    tool_specs("b", may_export=True)
+    assert json.dumps(tool_specs("a", may_export=True).wire()) == first

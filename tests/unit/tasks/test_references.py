@@ -48,15 +48,20 @@ def reference(
 
 
 def test_it_names_all_that_a_prompt_may_know() -> None:
-    assert prompt_text(reference(), "web", "fetch") == (
+    assert prompt_text(reference(), "web", "fetch", may_derive=True) == (
         "web.fetch: stored off prompt as memory=TaskMemory namespace=ns-1; 1 artifact (text/plain),"
         " 295496 bytes; readers: query, summarize, export"
     )
 
 
+def test_readers_that_the_key_may_not_use_are_left_out() -> None:
+    told = prompt_text(reference(), "web", "fetch", may_derive=False)
+    assert told.endswith("295496 bytes; readers: none")
+
+
 def test_several_artifacts_are_counted_and_their_types_named_once() -> None:
     found = reference(types=["text/plain", "image/png", "text/plain"], count=3, readers=[])
-    told = prompt_text(found, "web", "fetch")
+    told = prompt_text(found, "web", "fetch", may_derive=True)
     assert "3 artifacts (text/plain, image/png)" in told
     assert told.endswith("readers: none")
 
@@ -66,7 +71,7 @@ def test_it_is_never_longer_than_it_may_be(
     tool: str, activity: str, memory: str, namespace: str, types: list[str], count: int
 ) -> None:
     found = reference(memory, namespace, types, count, 512 * 1024**2)
-    told = prompt_text(found, tool, activity)
+    told = prompt_text(found, tool, activity, may_derive=True)
     assert len(told) <= MAX_PROMPT_CHARS
     # What a tool is called with has to be whole.
     assert f"memory={memory} namespace={namespace};" in told
@@ -77,7 +82,9 @@ def test_it_is_never_longer_than_it_may_be(
 
 
 def test_long_names_are_cut_and_short_ones_beside_them_are_not() -> None:
-    told = prompt_text(reference("m" * 128, "n" * 128, ["image/png"]), "t" * 128, "fetch")
+    told = prompt_text(
+        reference("m" * 128, "n" * 128, ["image/png"]), "t" * 128, "fetch", may_derive=True
+    )
     assert told.startswith("tt")
     assert "\u2026.fetch: " in told
     assert "(image/png)" in told

@@ -164,4 +164,6 @@ class DerivedStore:
         is_reused: bool,
     ) -> DerivedResult:
         reference = await self.tasks.reference(session, row, now)
-        return DerivedResult(reference, prompt_text(reference, _TOOL, wish.activity), is_reused)
+        # Who has a reader make this may use readers.
+        text = prompt_text(reference, _TOOL, wish.activity, may_derive=True)
+        return DerivedResult(reference, text, is_reused)

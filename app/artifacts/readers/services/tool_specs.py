@@ -1,10 +1,14 @@
-"""The readers' methods as tool declarations for agents, in the formats of model APIs (pure)."""
+"""Readers and the export as tool declarations for agents, in the formats of model APIs (pure)."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolSpecs
+from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolFormat, ToolSpecs
 
+_Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
+"""Name, description, arguments of its own and those of them that are required."""
 QUERY, SUMMARIZE = "query_task_memory", "summarize_task_memory"
+EXPORT = "export_task_memory"
 
 _PLACE: dict[str, dict[str, Any]] = {
     "namespace": {
@@ -29,11 +33,18 @@ _SUMMARIZE = (
     " replaced by a reference to memory and namespace and you need to know what it is about as a"
     " whole; for single facts, a query is better."
 )
-_TOOLS: tuple[tuple[str, str, dict[str, dict[str, Any]], list[str]], ...] = (
+_EXPORT = (
+    "Saves a tool's output that is stored off this prompt as files, unchanged. Use it when the"
+    " output itself is wanted, not something that is in it; its content is not shown here."
+)
+_READERS: tuple[_Tool, ...] = (
     (
         QUERY,
         _QUERY,
-        {"query": {"type": "string", "description": "The question, in full."}},
+        {
+            "query": {"type": "string", "description": "The question, in full."},
+            **_KEEP_OFF,
+        },
         ["query"],
     ),
     (
@@ -48,29 +59,40 @@ _TOOLS: tuple[tuple[str, str, dict[str, dict[str, Any]], list[str]], ...] = (
                 "type": "integer",
                 "description": f"Longest summary, {LEAST_TOKENS} to {MOST_TOKENS} tokens.",
             },
+            **_KEEP_OFF,
         },
         [],
     ),
 )
+_EXPORTS: tuple[_Tool, ...] = ((EXPORT, _EXPORT, {}, []),)
 
 
-def tool_specs(memory: str | None) -> ToolSpecs:
-    """Return the tool declarations; with the name of a memory, they read only that one."""
+def tool_specs(
+    memory: str | None, form: ToolFormat | None = None, *, may_read: bool = True, may_export: bool
+) -> ToolSpecs:
+    """Return the tool declarations in a format, or in all.
+
+    Args:
+        memory: the name of the only memory that the tools read; None: any.
+        form: the format; None: all.
+        may_read: whether the caller may query and summarise.
+        may_export: whether the caller may export, and there is a sink to export to.
+    """
+    tools = [*(_READERS if may_read else ()), *(_EXPORTS if may_export else ())]
     specs = [
         {
             "name": name,
             "description": description,
             "parameters": {
                 "type": "object",
-                "properties": {"memory": _memory(memory), **_PLACE, **own, **_KEEP_OFF},
+                "properties": {"memory": _memory(memory), **_PLACE, **own},
                 "required": ["memory", "namespace", *required],
             },
         }
-        for name, description, own, required in _TOOLS
+        for name, description, own, required in tools
     ]
-    return ToolSpecs(
-        openai=[_openai(spec) for spec in specs], gemini=[_gemini(spec) for spec in specs]
-    )
+    shown = [form] if form is not None else list(ToolFormat)
+    return ToolSpecs(**{each.value: [_WRITERS[each](spec) for spec in specs] for each in shown})
 
 
 def _memory(name: str | None) -> dict[str, Any]:
@@ -91,6 +113,14 @@ def _gemini(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, "parameters": _upper(spec["parameters"])}
 
 
+def _anthropic(spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": spec["name"],
+        "description": spec["description"],
+        "input_schema": spec["parameters"],
+    }
+
+
 def _upper(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with type names in upper case, as Gemini expects."""
     converted = {**schema, "type": schema["type"].upper()}
@@ -99,3 +129,10 @@ def _upper(schema: dict[str, Any]) -> dict[str, Any]:
             name: _upper(field) for name, field in schema["properties"].items()
         }
     return converted
+
+
+_WRITERS: Mapping[ToolFormat, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    ToolFormat.OPENAI: _openai,
+    ToolFormat.GEMINI: _gemini,
+    ToolFormat.ANTHROPIC: _anthropic,
+}

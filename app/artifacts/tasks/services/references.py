@@ -36,15 +36,18 @@ def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
     return [] if can_read else [Warned.NO_READER]
 
 
-def prompt_text(reference: Reference, tool: str, activity: str) -> str:
+def prompt_text(reference: Reference, tool: str, activity: str, *, may_derive: bool) -> str:
     """Return the prompt text for a stored output: at most 400 characters.
 
-    The names of memory and namespace are never cut, since tools need them. Tool, activity and media
-    types share the remaining room. Names are at most 128 characters long.
+    Without `may_derive`, the caller may use no reader, and none is named. The names of memory and
+    namespace are never cut, since tools need them. Tool, activity and media types share the
+    remaining room. Names are at most 128 characters long.
     """
     types = (
         ", ".join(dict.fromkeys(artifact.media_type for artifact in reference.artifacts)) or "none"
     )
+    if not may_derive:
+        reference = reference.model_copy(update={"readable_with": []})
     room = MAX_PROMPT_CHARS - len(_filled(reference, "", "", ""))
     return _filled(reference, *_shortened((tool, activity, types), room))
 

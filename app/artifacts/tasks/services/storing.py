@@ -142,7 +142,9 @@ class StoringService:
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
         return ProcessOutputResponse(
             disposition=Disposition.STORED,
-            prompt_text=prompt_text(reference, request.tool, request.activity),
+            prompt_text=prompt_text(
+                reference, request.tool, request.activity, may_derive=may_derive
+            ),
             reference=reference,
             passthrough=list(decided.passed) or None,
             warnings=warned(reference, may_derive=may_derive) or None,
@@ -171,7 +173,10 @@ class StoringService:
         return StoreArtifactsResponse(
             reference=reference,
             prompt_text=prompt_text(
-                reference, request.tool or _STORED, request.activity or _STORED
+                reference,
+                request.tool or _STORED,
+                request.activity or _STORED,
+                may_derive=may_derive,
             ),
             warnings=warned(reference, may_derive=may_derive) or None,
         )

@@ -1,7 +1,7 @@
 """Response of a context: the shown content, and the account of every token and event."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.adapters.llm.offload import done
@@ -41,6 +41,7 @@ class Composed:
         session: the full name of the session.
         fixed: tokens of `prompt`.
         memories: name and fact of each, best first.
+        raw: raw events as JSON texts, by seq.
     """
 
     session: str
@@ -53,6 +54,7 @@ class Composed:
     composition: Composition
     state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
+    raw: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -60,11 +62,18 @@ class Composed:
         return sum(self._parts().values()) + self._framing
 
     @property
+    def whole_seqs(self) -> list[int]:
+        """The numbers of the events that are shown whole."""
+        turns = self.composition.turns
+        return [turn.seq for turn in turns if turn.seq not in self.composition.cut]
+
+    @property
     def length(self) -> int:
         """Approximate number of shown characters, plus the fixed work for each text."""
         shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
         texts += [event.text for event in shown.said]
+        texts += shown.raw.values()
         return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
 
     def answer(self) -> dict[str, Any]:
@@ -95,6 +104,7 @@ class Composed:
             cut=self.composition.cut,
             memories=self.memories,
             pending=self.prompt.pending,
+            raw=self.raw,
         )
 
     def _parts(self) -> dict[str, int]:

@@ -48,6 +48,7 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.operations import OperationService
 from app.platform.operations.store import leases
+from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic.costs import money
@@ -56,6 +57,8 @@ from app.settings.settings import Settings
 GivenUp = Callable[[], Awaitable[bool]]
 """Callback that returns True if the client no longer waits for the response."""
 _PRICED_TOKENS = 1_000_000
+MAX_RAW_CHARS = 16 * 1024 * 1024
+"""Length of the raw events of one context, newest first; older ones come without theirs."""
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
 
@@ -187,6 +190,8 @@ class ContextService:
         if current.due.is_due and not request.preview:
             current = await self._with_due(name, request, current, is_given_up)
         composed = await self._with_memories(request, current)
+        if request.include_raw_events:
+            composed = await self._with_raw_events(name, composed)
         return await done(composed.length, self._to_json, composed, request)
 
     def _to_json(self, composed: Composed, request: ComposeContextRequest) -> bytes:
@@ -299,6 +304,12 @@ class ContextService:
         memories = await included.find(self.retrieval, engine, asked, current.query, scope)
         fitting = await included.fitting(memories, room, composed.scale)
         return replace(composed, memories=fitting)
+
+    async def _with_raw_events(self, name: SessionName, composed: Composed) -> Composed:
+        async with self.db.snapshot() as session:
+            seqs = composed.whole_seqs
+            raw = await event_texts.list_raw_events(session, name, seqs, MAX_RAW_CHARS)
+        return replace(composed, raw=raw)
 
     def _cost(self, model: str | None, tokens: int) -> dict[str, Any] | None:
         price = self.settings.model_prices.get(model or "")

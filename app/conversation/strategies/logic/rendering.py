@@ -12,6 +12,7 @@ Each item has a piece, the text by which its tokens are counted. The rendered te
 never longer than the pieces of all items. Files count only with their mention.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class ContextContent:
         said: oldest first; those in `cut`, by seq, are cut to that many tokens with overhead.
         memories: name and fact of each, best first.
         pending: the message that the model must answer.
+        raw: raw events as JSON texts, by seq; only `messages` has them.
     """
 
     session: str
@@ -63,6 +65,7 @@ class ContextContent:
     cut: Mapping[int, int] = field(default_factory=dict)
     memories: Sequence[tuple[str, str]] = ()
     pending: str | None = None
+    raw: Mapping[int, str] = field(default_factory=dict)
 
 
 def render(
@@ -70,11 +73,11 @@ def render(
 ) -> dict[str, Any]:
     """Return a context in a format, ready for JSON.
 
-    `messages`: `messages[]` of role, content and source. `openai`: `messages[]` as chat completions
-    accept them, and `sources[]`, one for each message. `gemini`: `contents[]`, an optional
-    `systemInstruction`, and `sources[]`: one for each part of the instruction, then one for each of
-    the contents. `text`: `text`. A content made of several events has the first event as its
-    source, and the last one as its `lastSeq`.
+    `messages`: `messages[]` of role, content, source, and the raw event if there is one. `openai`:
+    `messages[]` as chat completions accept them, and `sources[]`, one for each message. `gemini`:
+    `contents[]`, an optional `systemInstruction`, and `sources[]`: one for each part of the
+    instruction, then one for each of the contents. `text`: `text`. A content made of several events
+    has the first event as its source, and the last one as its `lastSeq`.
 
     The conversation may begin with the agent if the budget has left out the question. Events are
     cut by `count`.
@@ -85,7 +88,9 @@ def render(
     if form is Format.MESSAGES:
         return {
             "messages": [
-                {"role": item.role, "content": item.text, "source": item.source} for item in items
+                {"role": item.role, "content": item.text, "source": item.source}
+                | _raw_event(item, shown.raw)
+                for item in items
             ]
         }
     return as_openai(items) if form is Format.OPENAI else as_gemini(items)
@@ -216,6 +221,12 @@ def _event_text(
         return ""
     dressed = _render_event(said, text, rules, form)
     return dressed.removesuffix("\n") if form is Format.TEXT else dressed
+
+
+def _raw_event(item: ShownItem, raw: Mapping[int, str]) -> dict[str, Any]:
+    """Return the raw event of an event that is shown whole, if it has one."""
+    text = None if item.said is None else raw.get(item.said.seq)
+    return {} if text is None else {"rawEvent": json.loads(text)}
 
 
 def _render_event(said: EventText, text: str, rules: Rules, form: Format) -> str:

@@ -3,13 +3,15 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
+    BigInteger,
     Column,
     ColumnElement,
     Row,
@@ -17,6 +19,7 @@ from sqlalchemy import (
     Subquery,
     Text,
     and_,
+    any_,
     case,
     cast,
     func,
@@ -135,6 +138,32 @@ async def list_newest_texts(
     sized = _with_sizes(page, page.c.place, page.c.seq.desc())
     statement = _contents(sized, with_files=False).order_by(sized.c.place, sized.c.seq.desc())
     return [_event_of(row) for row in await session.execute(statement)]
+
+
+async def list_raw_events(
+    session: Session, name: SessionName, seqs: Sequence[int], max_bytes: int
+) -> Mapping[int, str]:
+    """Return the raw events, as JSON texts, of events that have one, by their numbers.
+
+    They are the newest ones of these numbers, of at most `max_bytes` characters in all. They are
+    not parsed, since that takes long.
+    """
+    its = SessionEventRow
+    raw = cast(its.raw_event, Text)
+    length = func.sum(func.length(raw)).over(order_by=its.seq.desc())
+    page = (
+        select(its.seq, raw.label("raw"), length.label("total"))
+        .where(
+            its.engine_id == name.engine.engine,
+            its.session_id == name.session,
+            its.seq == any_(literal(list(seqs), ARRAY(BigInteger))),
+            its.delete_time.is_(None),
+            its.raw_event.is_not(None),
+        )
+        .subquery()
+    )
+    statement = select(page.c.seq, page.c.raw).where(page.c.total <= max_bytes)
+    return {row.seq: row.raw for row in await session.execute(statement)}
 
 
 def _of(column: str) -> Column[Any]:
