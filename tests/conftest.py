@@ -4,11 +4,12 @@ The database is a real Postgres, migrated once. Tests commit for real; after eac
 are deleted.
 """
 
+import asyncio
 import gc
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
+from app.process.serving import loop_factory
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
@@ -60,6 +62,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
 
     items.sort(key=rank)
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests on the event loop of the service."""
+    return {"service": loop_factory() or asyncio.new_event_loop}
 
 
 def pytest_collection_finish() -> None:
