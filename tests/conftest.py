@@ -31,7 +31,7 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
-from app.process.serving import loop_factory
+from app.process.serving import GARBAGE, loop_factory
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
@@ -39,6 +39,8 @@ from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
 
+# Nothing that imports and collection make is garbage.
+gc.disable()
 # They have another environment: `make browser`.
 collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
@@ -73,6 +75,8 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules and tests, which live as long as the process."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
