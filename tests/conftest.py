@@ -4,11 +4,12 @@ The database is a real Postgres, migrated once. Tests commit for real; after eac
 are deleted.
 """
 
+import asyncio
 import gc
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
+from app.process.serving import GARBAGE, loop_factory
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
@@ -37,6 +39,8 @@ from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
 
+# Nothing that imports and collection make is garbage.
+gc.disable()
 # They have another environment: `make browser`.
 collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
@@ -62,10 +66,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=rank)
 
 
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests on the event loop of the service."""
+    return {"service": loop_factory() or asyncio.new_event_loop}
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules and tests, which live as long as the process."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

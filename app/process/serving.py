@@ -43,7 +43,7 @@ _BACKLOG = 2048
 """Limit of connections not yet accepted; uvicorn's default."""
 _OUTDATED_SECONDS = 5.0
 """Time in which probes and callers are told that the process may write no more, before its end."""
-_GARBAGE = (10_000, 20, 20)
+GARBAGE = (10_000, 20, 20)
 """Thresholds of the garbage collector, from the young to the old generation."""
 
 
@@ -129,7 +129,7 @@ def _keep_what_is_there() -> None:
     A full collection of these objects stops the process for a fifth of a second.
     """
     gc.freeze()
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*GARBAGE)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
@@ -363,11 +363,12 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on uvloop if it is installed."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(process())
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the event loop; None for that of the standard library."""
     try:
         import uvloop  # noqa: PLC0415 - not available on Windows
     except ImportError:
