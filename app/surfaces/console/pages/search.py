@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def question(self) -> str:
-        """What is looked for."""
+        """The question, in the words of the user."""
         return self.row.values["question"]
 
     @property

@@ -263,7 +263,7 @@ def _changes(
 
 
 async def check_field(visit: Visit) -> Response:
-    """Say what is wrong with a common setting that the user has just left."""
+    """Answer with the fault of a common setting that the user has just left; empty: none."""
     form = await read_form(visit.request, FieldsForm, visit.session)
     name = str(visit.request.path_params["field"])
     faults = await _faults(visit, form)
@@ -271,7 +271,7 @@ async def check_field(visit: Visit) -> Response:
 
 
 async def check_document(visit: Visit) -> Response:
-    """Say what is wrong with the JSON document that the user has just left."""
+    """Answer with the fault of the JSON document that the user has just left; empty: none."""
     form = await read_form(visit.request, DocumentForm, visit.session)
     said = (
         f"{name}: {fault}" if name else fault
