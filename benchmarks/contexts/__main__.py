@@ -1,9 +1,11 @@
-"""Contexts of sessions: `python -m benchmarks.contexts [--rounds N]`.
+"""Contexts of sessions: `python -m benchmarks.contexts [--rounds N] [--recall]`.
 
 First, the latency and the pages read of `:context` for sessions of 100, 1,000 and 10,000 events,
 asked in turn by one caller in this process. Then the calls and tokens of the summariser over 100
 exchanges of 100 tokens, for every strategy, by a model that counts a quarter of the characters
-and answers with as many as it may; beside them what was once published.
+and answers with as many as it may; beside them what was once published. Last, the latency of
+`sessions/-:recall` over 100 sessions of 50 events, for a sentence of the first and for a word that
+every event has.
 """
 
 import argparse
@@ -25,6 +27,10 @@ _SIZES = (100, 1_000, 10_000)
 _FOR_BUFFERS = 50
 _EXCHANGES, _EXCHANGE_TOKENS = 100, 100
 _SYSTEM = "s" * 1_600
+_RECALLED_SESSIONS, _RECALLED_EVENTS = 100, 50
+_RECALLER = "of-many"
+_TOLD = "The door code of the flat in Lisbon is 4711."
+_RECALLS = {"a sentence of the first": "door code Lisbon", "a word of all": "parcel"}
 _WINDOWS: Mapping[str, Mapping[str, Any]] = {
     "none": {"strategy": "none"},
     "inclusive, limit 4,000, omitting": {
@@ -128,22 +134,46 @@ async def _summarised(bank: Bank) -> None:
         print(f"{name:<32}" + "".join(f"{figure:>16,}" for figure in told) + f"{published:>16}")
 
 
-async def _measure(folder: Path, rounds: int) -> None:
+async def _recalled(bank: Bank, rounds: int) -> None:
+    for number in range(_RECALLED_SESSIONS):
+        session = f"recalled-{number}"
+        await bank.new_session(session, user=_RECALLER)
+        events = _RECALLED_EVENTS
+        if number == 0:
+            await bank.say(session, _TOLD)
+            events -= 1
+        await bank.fill(session, events)
+    print(f"\n{'recall, 100 sessions of 50 events':<40}{'events':>8}{'p50 ms':>9}{'p95 ms':>9}")
+    for name, query in _RECALLS.items():
+        took = []
+        for _ in range(rounds):
+            found, milliseconds = await bank.recall({"userId": _RECALLER, "query": query})
+            took.append(milliseconds)
+        assert found["searched"]["isComplete"], found["searched"]
+        assert query == "parcel" or found["spans"][0]["text"] == _TOLD
+        p50, p95 = map(float, np.percentile(took, [50, 95]))
+        print(f"{name:<40}{found['searched']['events']:>8,}{p50:>9.2f}{p95:>9.2f}", flush=True)
+
+
+async def _measure(folder: Path, rounds: int, *, is_recall_alone: bool) -> None:
     settings = Settings(data_dir=folder, admin_key=KEY, embedder=EmbedderChoice.HASH)
     async with open_process(settings) as found:
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         model = ScriptedTextModel(_longest, model_id="scripted:quarter", max_input_tokens=10**6)
-        await _grown(Bank.over(resources), rounds)
-        await _summarised(Bank.over(replace(resources, models=TextModels(model))))
+        if not is_recall_alone:
+            await _grown(Bank.over(resources), rounds)
+            await _summarised(Bank.over(replace(resources, models=TextModels(model))))
+        await _recalled(Bank.over(resources), rounds)
 
 
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description="Contexts of sessions.")
     parser.add_argument("--rounds", type=int, default=200, help="contexts of each kind and size")
+    parser.add_argument("--recall", action="store_true", help="measure recall alone")
     asked = parser.parse_args()
     with unread_logs(), data_folder() as folder:
-        run(lambda: _measure(folder, asked.rounds))
+        run(lambda: _measure(folder, asked.rounds, is_recall_alone=asked.recall))
 
 
 if __name__ == "__main__":

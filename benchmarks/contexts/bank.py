@@ -50,9 +50,11 @@ class Bank:
         found: Json = json.loads(answer.body)
         return found
 
-    async def new_session(self, session: str, policy: Mapping[str, object] | None = None) -> None:
+    async def new_session(
+        self, session: str, policy: Mapping[str, object] | None = None, user: str = "42"
+    ) -> None:
         """Start a session under an id of its own."""
-        body = {"userId": "42", **({"memoryPolicy": policy} if policy else {})}
+        body = {"userId": user, **({"memoryPolicy": policy} if policy else {})}
         await self.send("POST", "", body, f"sessionId={session}".encode())
 
     async def fill(self, session: str, events: int) -> None:
@@ -72,6 +74,18 @@ class Bank:
         began = time.perf_counter()
         found = await self.send("POST", f"/{session}:context", body)
         return found, 1_000 * (time.perf_counter() - began)
+
+    async def recall(self, body: Mapping[str, object]) -> tuple[Json, float]:
+        """Search all sessions of a user; return the answer, and the milliseconds that took."""
+        began = time.perf_counter()
+        found = await self.send("POST", "/-:recall", body)
+        return found, 1_000 * (time.perf_counter() - began)
+
+    async def say(self, session: str, text: str) -> None:
+        """Append what a user says."""
+        content = {"role": "user", "parts": [{"text": text}]}
+        event = {**_event(0), "content": content}
+        await self.send("POST", f"/{session}/events:batch", {"events": [event]})
 
     async def buffers(self, session: str, body: Mapping[str, object], requests: int) -> float:
         """Return the pages that Postgres reads for a context, wherever they are."""

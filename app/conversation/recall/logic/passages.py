@@ -108,10 +108,13 @@ class PassageReader:
     _held: list[EventText] = field(default_factory=list)
 
     def add(self, page: Sequence[EventText]) -> None:
-        """Add events of a session, ascending, all older than those added before.
+        """Add events of a session, ascending, all older than those of it added before.
 
+        Those of another session end the one before: its events answer nothing that is asked there.
         Slow for long texts.
         """
+        if self._held and page and self._held[0].session_id != page[0].session_id:
+            self._end_session()
         waiting = [*page, *self._held]
         # Events up to the first user message may answer something on the next older page.
         users = (n for n, event in enumerate(waiting) if event.speaker is Speaker.USER)
@@ -122,15 +125,14 @@ class PassageReader:
         if known < len(waiting):
             self._read(waiting, known)
 
-    def end_session(self) -> None:
-        """Begin another session: its events ask nothing that those added so far may answer."""
-        self._read(self._held, 0)
-        self._held = []
-
     def best(self) -> list[RecallHit]:
         """Return the best candidates, in order; later ones first among equals. Call it once."""
-        self.end_session()
+        self._end_session()
         return nsmallest(MAX_FOUND, self._scored(), key=_order)
+
+    def _end_session(self) -> None:
+        self._read(self._held, 0)
+        self._held = []
 
     def _read(self, events: Sequence[EventText], since: int) -> None:
         """Keep the events from a position on; the earlier ones provide the questions."""

@@ -39,7 +39,8 @@ class PassageReading:
         is_given_up: asked after each batch.
 
     Attributes:
-        last_read: the number of the event read last, the oldest of its page.
+        last_read: session and number of the event read last, the oldest of its page.
+        sessions: the ids of the sessions of which events were read.
         oldest_time: the time of the oldest event; None: none was read.
         has_left: whether the client no longer waits.
         events: their number.
@@ -47,7 +48,8 @@ class PassageReading:
 
     def __init__(self, reader: PassageReader, bounds: ReadingBounds, is_given_up: GivenUp) -> None:
         self.reader = reader
-        self.last_read = 0
+        self.last_read = ("", 0)
+        self.sessions: set[str] = set()
         self.oldest_time: datetime | None = None
         self.has_left = False
         self.events = 0
@@ -56,18 +58,30 @@ class PassageReading:
         self._deadline = asyncio.get_running_loop().time() + bounds.seconds
         self._is_given_up = is_given_up
 
-    async def add(self, page: Sequence[EventText]) -> None:
-        """Read events of a session, ascending, the newest first until a limit is reached."""
-        for some in _in_turn(page):
-            await asyncio.to_thread(self.reader.add, some)
-            self.last_read = some[0].seq
-            oldest = min(event.timestamp for event in some)
-            self.oldest_time = min(oldest, self.oldest_time or oldest)
-            self.events += len(some)
-            self._size_bytes += sum(event.size_bytes for event in some)
+    async def add(self, pages: Sequence[Sequence[EventText]]) -> None:
+        """Read events until a limit is reached.
+
+        Each page has events of one session, ascending, and is read from its newest event back.
+        """
+        for some in _in_turn(pages):
+            await asyncio.to_thread(self._add_all, some)
+            for page in some:
+                self._note(page)
             self.has_left = await self._is_given_up()
             if self.is_full:
                 break
+
+    def _add_all(self, pages: Sequence[Sequence[EventText]]) -> None:
+        for page in pages:
+            self.reader.add(page)
+
+    def _note(self, page: Sequence[EventText]) -> None:
+        self.last_read = (page[0].session_id, page[0].seq)
+        self.sessions.add(page[0].session_id)
+        oldest = min(event.timestamp for event in page)
+        self.oldest_time = min(oldest, self.oldest_time or oldest)
+        self.events += len(page)
+        self._size_bytes += sum(event.size_bytes for event in page)
 
     @property
     def is_full(self) -> bool:
@@ -83,12 +97,17 @@ class PassageReading:
         return asyncio.get_running_loop().time() >= self._deadline
 
 
-def _in_turn(page: Sequence[EventText]) -> Iterator[Sequence[EventText]]:
-    """Yield the events of a page in short batches, or single long events, newest first."""
-    end, chars = len(page), 0
-    for place in range(len(page) - 1, -1, -1):
-        chars += len(page[place].text)
-        if chars > _MAX_CHARS_AT_ONCE and place + 1 < end:
-            yield page[place + 1 : end]
-            end, chars = place + 1, len(page[place].text)
-    yield page[:end]
+def _in_turn(pages: Sequence[Sequence[EventText]]) -> Iterator[Sequence[Sequence[EventText]]]:
+    """Yield pages, and parts of them, in short batches: the newest first, a long event alone."""
+    batch: list[Sequence[EventText]] = []
+    chars = 0
+    for page in pages:
+        end = len(page)
+        for place in range(len(page) - 1, -1, -1):
+            length = len(page[place].text)
+            if chars and chars + length > _MAX_CHARS_AT_ONCE:
+                yield [*batch, page[place + 1 : end]] if place + 1 < end else batch
+                batch, chars, end = [], 0, place + 1
+            chars += length
+        batch.append(page[:end])
+    yield batch

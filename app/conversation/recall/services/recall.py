@@ -104,8 +104,8 @@ class RecallService:
             if not page:
                 before = wanted.first - 1
                 break
-            await read.add(page)
-            before = read.last_read - 1
+            await read.add([page])
+            before = read.last_read[1] - 1
         if before >= wanted.last or read.has_left:
             return [], None
         hits = await asyncio.to_thread(read.reader.best)

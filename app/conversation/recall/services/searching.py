@@ -19,7 +19,6 @@ from app.conversation.recall.schemas import SearchedSessions
 from app.conversation.recall.services.reading import GivenUp, PassageReading, ReadingBounds
 from app.kernel.names import EngineName
 from app.language.terms import Terms
-from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange
@@ -87,7 +86,6 @@ class SessionsSearch:
         self._terms = Terms(wanted.query)
         bounds = ReadingBounds(MAX_EVENTS, MAX_BYTES, MAX_SENTENCES, MAX_SECONDS)
         self._read = PassageReading(PassageReader(self._terms), bounds, is_given_up)
-        self._searched: list[str] = []
 
     async def run(self) -> FoundInSessions:
         """Search as far as the bounds allow; who has left gets nothing."""
@@ -103,7 +101,7 @@ class SessionsSearch:
                 break
         hits = [] if self._read.has_left else await asyncio.to_thread(self._read.reader.best)
         searched = SearchedSessions(
-            sessions=len(self._searched),
+            sessions=len(self._read.sessions),
             events=self._read.events,
             oldest_event_time=self._read.oldest_time,
             is_complete=self._walk.is_over,
@@ -139,15 +137,7 @@ class SessionsSearch:
                 session, self._wanted.engine.engine, ranges, self._wanted.times
             )
         is_cut = sum(event.stored_bytes for event in page) >= MAX_SAID_BYTES
-        for session_id, events in groupby(page, key=lambda event: event.session_id):
-            newest_first = list(events)
-            await self._add(session_id, newest_first)
-            if self._read.is_full or (is_cut and newest_first[-1] is page[-1]):
-                self._walk.put_back(taken, session_id, self._read.last_read)
-                break
-
-    async def _add(self, session_id: str, newest_first: Sequence[EventText]) -> None:
-        if self._searched[-1:] != [session_id]:
-            await asyncio.to_thread(self._read.reader.end_session)
-            self._searched.append(session_id)
-        await self._read.add(newest_first[::-1])
+        by_session = groupby(page, key=lambda event: event.session_id)
+        await self._read.add([list(events)[::-1] for _, events in by_session])
+        if self._read.is_full or is_cut:
+            self._walk.put_back(taken, *self._read.last_read)

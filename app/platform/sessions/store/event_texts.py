@@ -33,7 +33,13 @@ from app.adapters.db.bindings import table_of
 from app.adapters.db.session import Session
 from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of
-from app.platform.sessions.logic.event_text import EventText, is_answer, speaker_of, text_of
+from app.platform.sessions.logic.event_text import (
+    EventText,
+    Speaker,
+    is_answer,
+    speaker_of,
+    text_of,
+)
 from app.platform.sessions.store.tables import SessionEventRow
 
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
@@ -217,16 +223,21 @@ _WITHOUT_FILES: ColumnElement[Any] = literal_column(
 
 
 def _event_of(row: Row[Any]) -> EventText:
+    speaker = speaker_of(row.author, row.content)
+    # Only agents answer; recall reads tens of thousands of events.
+    answers = speaker is Speaker.AGENT and is_answer(
+        row.author, row.content, {"partial": row.partial == "true"}
+    )
     return EventText(
         session_id=row.session_id,
         seq=row.seq,
         event_id=row.event_id,
         exchange=row.exchange,
-        speaker=speaker_of(row.author, row.content),
+        speaker=speaker,
         content=row.content,
         text=text_of(row.content),
         token_count=row.token_count,
-        is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
+        is_answer=answers,
         size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
         stored_bytes=row.size_bytes,
         timestamp=row.timestamp,
