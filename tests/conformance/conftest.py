@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.support.live import KEY, LiveServer, live_server
-from tests.support.official import PARENT, Bank, Client, at, platform_client, vertex_client
+from tests.support.official import Bank, Client, at, new_engine, platform_client, vertex_client
 
 _FOLDER = Path(__file__).parent
 _CLIENTS_POLL_SECONDS = 0.5
@@ -97,13 +97,16 @@ async def aio(server: LiveServer) -> AsyncIterator[Client]:
 @pytest.fixture
 def engine(http: httpx.Client) -> str:
     """The full name of an engine without memories."""
-    answer = http.post(f"{PARENT}/reasoningEngines", json={})
-    assert answer.status_code == 200, answer.text
-    name: str = answer.json()["response"]["name"]
-    return name
+    return new_engine(http)
 
 
 @pytest.fixture
 def bank(vertex: Client, engine: str) -> Bank:
     """A bank without memories."""
     return Bank(vertex, engine)
+
+
+@pytest.fixture(scope="module")
+def shared_bank(vertex: Client, http: httpx.Client) -> Bank:
+    """A bank for a file's tests, which fill it once and then only read."""
+    return Bank(vertex, new_engine(http))

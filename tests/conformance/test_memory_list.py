@@ -18,14 +18,19 @@ DETAIL = [{"managed_memory_topic": "KEY_CONVERSATION_DETAILS"}]
 JARGON = [{"custom_memory_topic_label": "my jargon"}]
 
 
-@pytest.fixture
-def filled(bank: Bank) -> Bank:
-    """A bank with memories of two scopes, oldest first: tea, nuts, trip, untold."""
+def fill(bank: Bank) -> Bank:
+    """Create memories of two scopes, oldest first: tea, nuts, trip, untold."""
     bank.create("I like tea.", ANN, topics=PREFERENCE)
     bank.create("I have allergies to nuts.", ANN, topics=DETAIL)
     bank.create("My trip is in May.", BOB, topics=JARGON)
     bank.create('I say "hello".', BOB)
     return bank
+
+
+@pytest.fixture(scope="module")
+def filled(shared_bank: Bank) -> Bank:
+    """The bank with these memories, which no test changes."""
+    return fill(shared_bank)
 
 
 TEA, NUTS, TRIP, HELLO = (
@@ -69,12 +74,12 @@ ORDERS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize(("order", "expected"), ORDERS.items(), ids=ORDERS)
 def test_a_list_has_the_order_that_is_asked_for(
-    filled: Bank, order: str, expected: list[str]
+    bank: Bank, order: str, expected: list[str]
 ) -> None:
-    (tea,) = filled.listed(filter=f'fact="{TEA}"')
-    filled.memories._update(name=tea.name, config={"display_name": "touched"})
-    assert filled.listed_facts(order_by=order) == expected
-    assert filled.listed_facts(order_by=order, page_size=1) == expected
+    (tea,) = fill(bank).listed(filter=f'fact="{TEA}"')
+    bank.memories._update(name=tea.name, config={"display_name": "touched"})
+    assert bank.listed_facts(order_by=order) == expected
+    assert bank.listed_facts(order_by=order, page_size=1) == expected
 
 
 @pytest.mark.parametrize("order", ["fact", "create_time down", "nonsense desc"])

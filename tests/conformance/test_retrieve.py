@@ -17,13 +17,18 @@ TEA, TRAIN, NUTS = (
 )
 
 
-@pytest.fixture
-def filled(bank: Bank) -> Bank:
-    """A bank with three memories of one scope, oldest first: tea, train, nuts."""
+def fill(bank: Bank) -> Bank:
+    """Create three memories of one scope, oldest first: tea, train, nuts; and one of another."""
     for fact in (TEA, TRAIN, NUTS):
         bank.create(fact)
     bank.create("I like black tea.", {"user_id": "other"})
     return bank
+
+
+@pytest.fixture(scope="module")
+def filled(shared_bank: Bank) -> Bank:
+    """The bank with these memories, which no test changes."""
+    return fill(shared_bank)
 
 
 def _search(text: str, top_k: int | None = None) -> dict[str, Any]:
@@ -51,11 +56,11 @@ def test_distances_ascend_from_almost_zero(filled: Bank) -> None:
     assert distances[1] > 0.3
 
 
-def test_a_search_finds_three_unless_told_otherwise(filled: Bank) -> None:
-    filled.create("I own a red bicycle.")
-    assert len(filled.retrieve(similarity_search_params=_search("tea"))) == 3
-    assert len(filled.retrieve(similarity_search_params=_search("tea", 1))) == 1
-    assert len(filled.retrieve(similarity_search_params=_search("tea", 4))) == 4
+def test_a_search_finds_three_unless_told_otherwise(bank: Bank) -> None:
+    fill(bank).create("I own a red bicycle.")
+    assert len(bank.retrieve(similarity_search_params=_search("tea"))) == 3
+    assert len(bank.retrieve(similarity_search_params=_search("tea", 1))) == 1
+    assert len(bank.retrieve(similarity_search_params=_search("tea", 4))) == 4
 
 
 def test_a_large_top_k_is_coerced(filled: Bank) -> None:
@@ -134,10 +139,10 @@ def test_an_empty_token_is_none(filled: Bank) -> None:
     assert len(_pager(filled, 3, "").page) == 3
 
 
-def test_simple_retrieval_finds_three_unless_told_otherwise(filled: Bank) -> None:
-    filled.create("I own a red bicycle.")
-    found = filled.memories.retrieve(
-        name=filled.name, scope=USER, simple_retrieval_params={"page_token": ""}
+def test_simple_retrieval_finds_three_unless_told_otherwise(bank: Bank) -> None:
+    fill(bank).create("I own a red bicycle.")
+    found = bank.memories.retrieve(
+        name=bank.name, scope=USER, simple_retrieval_params={"page_token": ""}
     )
     assert len(found.page) == 3
 

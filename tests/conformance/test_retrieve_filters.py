@@ -19,9 +19,13 @@ TEA, NUTS, TRAIN = (
 WHEN = datetime(2030, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 
 
-@pytest.fixture
-def filled(bank: Bank) -> Bank:
-    """A bank with three memories, oldest first: tea, nuts, train; the last without metadata."""
+@pytest.fixture(scope="module")
+def filled(shared_bank: Bank) -> Bank:
+    """A bank with three memories, oldest first: tea, nuts, train; the last without metadata.
+
+    No test changes it.
+    """
+    bank = shared_bank
     bank.create(
         TEA,
         topics=[{"managed_memory_topic": "USER_PREFERENCES"}],

@@ -54,6 +54,14 @@ def at(url: str, token: str = KEY, **http: Any) -> dict[str, Any]:
     }
 
 
+def new_engine(http: httpx.Client) -> str:
+    """Create an engine and return its full name."""
+    answer = http.post(f"{PARENT}/reasoningEngines", json={})
+    assert answer.status_code == 200, answer.text
+    name: str = answer.json()["response"]["name"]
+    return name
+
+
 def last_part(name: str) -> str:
     """Return the id, as clients cut it from a name."""
     return name.rpartition("/")[2]
