@@ -19,6 +19,7 @@ from app.web.incoming import BodyPace, Incoming
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field with which each form shows that this session made it."""
 _MAX_FIELDS = 100
+_MAX_ID_CHARS = 64
 _MAX_DIGITS = 18
 _ID_BYTES = 16
 _KIND = "application/x-www-form-urlencoded"
@@ -33,7 +34,7 @@ class ConsoleForm(BaseModel):
 class ChangeForm(ConsoleForm):
     """A change, which happens once however often the form with this id is sent."""
 
-    request_id: str = Field(min_length=1)
+    request_id: str = Field(min_length=1, max_length=_MAX_ID_CHARS)
 
     def id_for(self, part: str) -> str:
         """Return the id of one of the requests that the form makes."""
@@ -80,7 +81,7 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
     except ValidationError as error:
         names = ", ".join(str(fault["loc"][0]) for fault in error.errors())
         raise InvalidArgument.of_field(
-            names, "is missing from the form; reload the page."
+            names, "is missing from the form, or is not what it held; reload the page."
         ) from None
 
 

@@ -24,6 +24,7 @@ async def test_chosen_rows_are_deleted_after_a_preview_unless_they_changed(
     chosen = f"{DELETION}?which=chosen&memory={id_of(one)}&memory={id_of(two)}&memory=x"
     shown = await page(visitor, chosen)
     assert "Memories to delete: 2" in shown.text
+    assert "No longer on that page of the list, and left out: 1" in shown.text
     assert "three" not in shown.text
     form = {**shown.forms[DELETION], "memory": [f"1 {id_of(each)}" for each in (one, two)]}
     assert (await visitor.post(DELETION, data={**form, "token": ""})).status_code == 403

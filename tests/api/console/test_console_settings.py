@@ -71,6 +71,33 @@ async def test_the_common_settings_change_and_all_others_stay(
     assert "86400s" not in json.dumps(engine)
 
 
+async def test_topics_that_nobody_touched_stay_as_they_are_written(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    own = {"label": "food: and drink", "description": "two\n  lines"}
+    topics = [{"customMemoryTopic": own}]
+    config = {"customizationConfigs": [{"memoryTopics": topics}]}
+    ok(await client.patch("", json={"contextSpec": {"memoryBankConfig": config}}))
+    shown = (await page(admin, SETTINGS)).forms[SETTINGS]["topics"]
+    assert (await submit(admin, SETTINGS, SETTINGS, topics=f"{shown}\nother")).status_code == 303
+    bank = (await _engine(client))["contextSpec"]["memoryBankConfig"]
+    (general,) = bank["customizationConfigs"]
+    assert general["memoryTopics"] == [*topics, {"customMemoryTopic": {"label": "other"}}]
+
+
+@pytest.mark.parametrize(
+    "was",
+    [
+        '{"contextSpec": {"memoryBankConfig": {"customizationConfigs": 5}}}',
+        '{"displayName": NaN, "contextSpec": {"memoryBankConfig": {"customizationConfigs": [5]}}}',
+        "[" * 100_000,
+    ],
+)
+async def test_what_no_form_held_is_refused(admin: httpx.AsyncClient, was: str) -> None:
+    answer = await submit(admin, SETTINGS, SETTINGS, was=was, displayName="x")
+    assert (answer.status_code, "was: is missing from the form" in answer.text) == (400, True)
+
+
 async def test_what_the_api_says_of_a_setting_stands_beside_its_field(
     admin: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:

@@ -52,6 +52,8 @@ async def test_a_stream_is_flushed_once_however_often_its_form_is_sent(
         await runner.run_pending()
         counts.append(len(ok(await client.get("/operations"))["operations"]))
     assert counts[0] == counts[1]
+    kept = await user.post(f"{FLUSH}?state=waiting", data={**form, "requestId": "another"})
+    assert kept.headers["location"] == f"{STREAMS}?state=waiting"
     (stream,) = ok(await client.get("/streams"))["streams"]
     assert stream["pendingCount"] == 0
     assert FLUSH not in (await page(user, STREAMS)).forms

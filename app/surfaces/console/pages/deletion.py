@@ -33,18 +33,22 @@ async def preview(visit: Visit) -> Response:
     if query.get("which") == "filter":
         wanted = _until_now(visit)
         count, samples = await _count(visit, wanted)
-        return _show(visit, count, samples, filter=wanted, chosen=[])
+        return _show(visit, count, samples, filter=wanted, chosen=[], missing=0)
     answer, fault = await visit.listed(f"{visit.engine_path}/memories", row_of(visit).text_of_api())
     if fault:
         raise InvalidArgument.of_field("filter", fault)
     memories: list[Json] = answer["memories"] or []
+    missing = 0
     if query.get("which") != "page":
         ids = set(query.getlist("memory"))
         if not ids:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
         memories = [memory for memory in memories if last_part(memory["name"]) in ids]
+        missing = len(ids) - len(memories)
     chosen = [f"{memory['etag']} {last_part(memory['name'])}" for memory in memories]
-    return _show(visit, len(memories), memories[:SAMPLES], filter="", chosen=chosen)
+    return _show(
+        visit, len(memories), memories[:SAMPLES], filter="", chosen=chosen, missing=missing
+    )
 
 
 def _until_now(visit: Visit) -> str:
@@ -65,7 +69,7 @@ async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
     return done["response"]["purgeCount"], done["response"]["samples"] or []
 
 
-def _show(visit: Visit, count: int, samples: list[Json], **sent: str | list[str]) -> Response:
+def _show(visit: Visit, count: int, samples: list[Json], **sent: object) -> Response:
     query = row_of(visit).query()
     back = f"{visit.engine_url}/memories" + (f"?{query}" if query else "")
     return visit.render("deletion.html", count=count, samples=samples, back=back, **sent)

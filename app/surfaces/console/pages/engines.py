@@ -5,7 +5,7 @@ import asyncio
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import Json
+from app.surfaces.console.api import ApiRefusal, Json
 from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit
@@ -20,12 +20,17 @@ async def show(visit: Visit) -> Response:
     engines: list[Json] = answer["reasoningEngines"] or []
     uses: list[Json | None] = [None] * len(engines)
     if visit.may(Permission.USAGE_GET):
-        paths = [
-            f"/v1beta1/reasoningEngines/{last_part(engine['name'])}:usage" for engine in engines
-        ]
-        uses = list(await asyncio.gather(*(visit.api.get(path) for path in paths)))
+        uses = list(await asyncio.gather(*(_usage(visit, engine) for engine in engines)))
     rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
     return visit.render("engines.html", rows=rows, next_page=answer["nextPageToken"])
+
+
+async def _usage(visit: Visit, engine: Json) -> Json | None:
+    """Return what an engine holds; None if the API refuses, as for one that was just deleted."""
+    try:
+        return await visit.api.get(f"/v1beta1/reasoningEngines/{last_part(engine['name'])}:usage")
+    except ApiRefusal:
+        return None
 
 
 def _row(engine: Json, use: Json | None) -> Json:

@@ -14,7 +14,6 @@ PATH = "/v1/server"
 _OK = "ok"
 _WORKS = "WORKER"
 _SKEW_SETTING = "MEMORY_BANK_CLOCK_SKEW_MAX_SECONDS"
-_SKEW_SECONDS = 2.0
 _SILENT_SECONDS = 15
 """Half of the time after which a silent process counts as gone."""
 _LATE_SECONDS = 60
@@ -69,10 +68,11 @@ def _of_processes(server: Json, now: datetime) -> Iterator[str]:
 
 
 def _allowed_skew(server: Json) -> float:
-    values = (
-        setting["value"] for setting in server["settings"] if setting["name"] == _SKEW_SETTING
+    return next(
+        float(setting["value"])
+        for setting in server["settings"]
+        if setting["name"] == _SKEW_SETTING
     )
-    return float(next(values, None) or _SKEW_SECONDS)
 
 
 def _of_work(server: Json) -> Iterator[str]:

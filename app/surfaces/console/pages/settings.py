@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from starlette.responses import Response
 from typing_extensions import override
 
@@ -54,6 +54,16 @@ class DocumentForm(VersionForm):
 
     document: str = ""
     was: str = Field(min_length=1)
+
+    @field_validator("was")
+    @classmethod
+    def _is_of_a_form(cls, was: str) -> str:
+        """Refuse what no form of this page holds: the fields are read from it without a look."""
+        try:
+            _fields(json.loads(was))
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            raise ValueError("must be the settings of an engine") from None
+        return was
 
     def text(self) -> str:
         """Return the settings that are wanted, as JSON."""
@@ -113,8 +123,8 @@ def _topic_line(topic: Mapping[str, Any]) -> str:
 
 
 def _topic(line: str) -> dict[str, Any]:
-    if line.strip() in TOPICS:
-        return {"managedMemoryTopic": {"managedTopicEnum": line.strip()}}
+    if line in TOPICS:
+        return {"managedMemoryTopic": {"managedTopicEnum": line}}
     label, _, described = (part.strip() for part in line.partition(":"))
     own = {"label": label, "description": described} if described else {"label": label}
     return {"customMemoryTopic": own}
@@ -123,7 +133,7 @@ def _topic(line: str) -> dict[str, Any]:
 def _put(document: dict[str, Any], name: str, value: str) -> None:
     """Set a common setting; an empty one is removed."""
     if name == "topics":
-        _put_topics(document, [_topic(line) for line in value.splitlines() if line.strip()])
+        _put_topics(document, [line.strip() for line in value.splitlines() if line.strip()])
         return
     *above, last = _PLACES[name]
     holder = document
@@ -135,7 +145,8 @@ def _put(document: dict[str, Any], name: str, value: str) -> None:
         holder.pop(last, None)
 
 
-def _put_topics(document: dict[str, Any], topics: list[dict[str, Any]]) -> None:
+def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
+    """Set the topics of all scopes; one whose line is as before stays as it is written."""
     holder = document
     for part in _BANK:
         holder = holder.setdefault(part, {})
@@ -143,9 +154,9 @@ def _put_topics(document: dict[str, Any], topics: list[dict[str, Any]]) -> None:
     general = _general(customizations)
     if not general:
         customizations.append(general)
-    general.pop("memoryTopics", None)
-    if topics:
-        general["memoryTopics"] = topics
+    former = {_topic_line(topic): topic for topic in general.pop("memoryTopics", None) or []}
+    if lines:
+        general["memoryTopics"] = [former.get(line) or _topic(line) for line in lines]
 
 
 def _document(engine: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,8 +41,12 @@ async def show(visit: Visit) -> Response:
     return await _page(visit)
 
 
+def _row(visit: Visit) -> FilterRow:
+    return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+
+
 async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
-    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+    row = _row(visit)
     found = await visit.listed(f"{visit.engine_path}/streams", row.text_of_api())
     return visit.render_list(
         "streams.html",
@@ -72,7 +76,8 @@ async def flush(visit: Visit) -> Response:
         )
     except ApiRefusal as refused:
         return await _page(visit, refused)
-    return redirect(f"{visit.engine_url}/streams")
+    query = _row(visit).query()
+    return redirect(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""))
 
 
 ROUTES = (
