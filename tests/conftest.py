@@ -9,7 +9,8 @@ import gc
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
-from app.process.serving import GARBAGE, loop_factory
+from app.process.serving import GARBAGE
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill
@@ -41,6 +42,12 @@ from tests.support.model_server import ModelServer, model_server
 
 # Nothing that imports and collection make is garbage.
 gc.disable()
+# Tests run on the service's event loop. A factory of loops would be a parameter of tests that wait,
+# and those that do not would have the database set up anew.
+with suppress(ImportError):
+    import uvloop
+
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 # They have another environment: `make browser`.
 collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
@@ -64,11 +71,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
 
     items.sort(key=rank)
-
-
-def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Run tests on the event loop of the service."""
-    return {"service": loop_factory() or asyncio.new_event_loop}
 
 
 def pytest_collection_finish() -> None:

@@ -363,12 +363,11 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on uvloop if it is installed."""
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(process())
 
 
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes the event loop; None for that of the standard library."""
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop  # noqa: PLC0415 - not available on Windows
     except ImportError:
