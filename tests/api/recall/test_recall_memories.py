@@ -213,7 +213,7 @@ class TestReach:
         self, app: FastAPI, database: Database, clock: FixedClock, names: list[str]
     ) -> None:
         assert names
-        wanted = [
+        wanted: list[tuple[Json, str]] = [
             ({"includeSessions": True}, "events.list"),
             ({"mode": "summary"}, "memories.generate"),
         ]

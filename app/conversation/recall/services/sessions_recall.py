@@ -68,15 +68,8 @@ class SessionsRecallService:
             "engine": name.engine,
             "request": _lasting(request),
         }
-        wanted = SessionsQuery(
-            engine=name,
-            user_id=_user_of(request, conditions),
-            query=request.query,
-            clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
-            excluded=request.exclude_sessions,
-            times=(request.start_time, request.end_time),
-            place=_read_token(request.page_token, token_query),
-        )
+        place = _read_token(request.page_token, token_query)
+        wanted = self._wanted(name, request, _user_of(request, conditions), place)
         async with self.resources.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
         result = await SessionsSearch(self.resources, wanted, is_given_up).run()
@@ -96,6 +89,23 @@ class SessionsRecallService:
         names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
         return RecallSessionsResponse(
             **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
+        )
+
+    def _wanted(
+        self,
+        name: EngineName,
+        request: RecallSessionsRequest,
+        user_id: str,
+        place: SessionPlace | None,
+    ) -> SessionsQuery:
+        return SessionsQuery(
+            engine=name,
+            user_id=user_id,
+            query=request.query,
+            clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
+            excluded=request.exclude_sessions,
+            times=(request.start_time, request.end_time),
+            place=place,
         )
 
 
