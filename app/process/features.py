@@ -39,11 +39,15 @@ from app.platform.sessions.feature import FEATURE as SESSIONS
 from app.platform.upkeep.feature import FEATURE as UPKEEP
 from app.platform.usage.feature import FEATURE as USAGE
 from app.surfaces.console.feature import FEATURE as CONSOLE
+from app.surfaces.mcp.feature import FEATURE as MCP
+from app.surfaces.tools.feature import FEATURE as TOOLS
 from app.web.demands import Demand
 from app.web.feature import Feature, JobFunction
 
 FEATURES = (
     CONSOLE,
+    MCP,
+    TOOLS,
     TASKS,
     READERS,
     CONTEXTS,

@@ -23,6 +23,8 @@ from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
 from app.surfaces.console.app import Console
+from app.surfaces.mcp import metadata
+from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
 from app.web.auth import Authentication
@@ -115,6 +117,8 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
         Middleware(Mount, home.CONSOLE, Console() if settings.console else nowhere),
+        Middleware(Mount, metadata.PATH, metadata.document(settings)),
+        Middleware(McpPaths, settings),
         Middleware(CanonicalPath),
         Middleware(QueryNames),
         Middleware(Authentication),

@@ -22,6 +22,7 @@ from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.console_settings import ConsoleSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
+from app.settings.mcp_settings import McpSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
 from app.settings.secret_files import SecretFiles
 from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
@@ -57,6 +58,7 @@ class Settings(
     TokenSettings,
     ConnectionSettings,
     ConsoleSettings,
+    McpSettings,
     BaseSettings,
 ):
     """The configuration of one process. Immutable."""

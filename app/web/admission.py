@@ -143,10 +143,8 @@ async def _engine(
 
 def _is_at(location: LocationName, path: Mapping[str, Any]) -> bool:
     """Return True if a path names the engine at its location."""
-    return path["project"] in {WILDCARD, location.project} and path["location"] in {
-        WILDCARD,
-        location.location,
-    }
+    project, place = path.get("project", WILDCARD), path.get("location", WILDCARD)
+    return project in {WILDCARD, location.project} and place in {WILDCARD, location.location}
 
 
 def _audited(request: Request, method: str, engine: EngineName | None) -> Audited:

@@ -38,6 +38,7 @@ class ApiRefusal(Exception):
         message: what the API says.
         reason: its reason, such as `ETAG_STALE`.
         fields: what it says of fields, by their names.
+        details: the typed details, as the API gave them.
     """
 
     def __init__(self, answer: InProcessAnswer) -> None:
@@ -46,7 +47,8 @@ class ApiRefusal(Exception):
         self.message: str = error.get("message", "")
         self.reason = ""
         self.fields: dict[str, str] = {}
-        for detail in error.get("details", ()):
+        self.details: list[Json] = error.get("details", [])
+        for detail in self.details:
             self.reason = self.reason or detail.get("reason", "")
             for violation in detail.get("fieldViolations", ()):
                 self.fields[violation["field"]] = violation["description"]
@@ -87,14 +89,14 @@ class Api:
         self.made.append(_curl(self.address, path, query))
         return _read(await self._call("GET", path, query=query))
 
-    async def ask(self, path: str, body: Mapping[str, Any]) -> Json:
+    async def ask(self, path: str, body: Mapping[str, Any], query: Query = ()) -> Json:
         """Return what a path answers that reads, but takes a body.
 
         Raises:
             ApiRefusal: it is not a success.
         """
-        self.made.append(_curl(self.address, path, (), body))
-        return _read(await self._call("POST", path, body=body))
+        self.made.append(_curl(self.address, path, query, body))
+        return _read(await self._call("POST", path, query=query, body=body))
 
     async def text(self, path: str, max_bytes: int) -> str:
         """Return the beginning of a content that is not empty, as text.

@@ -1,0 +1,68 @@
+"""The settings of the MCP endpoint; a part of `Settings`, which reads them."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+from pydantic_settings import NoDecode
+
+from app.kernel.memory_tools import ToolName
+
+_USUAL = tuple(name for name in ToolName if name is not ToolName.RECALL_CONVERSATION)
+_ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+
+
+def _tools(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    # An empty list counts as absent: compose passes on variables without a value.
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = next((name for name in names if name not in set(ToolName)), None)
+    if unknown is not None:
+        raise PydanticCustomError(
+            "tools",
+            "must be names of tools with commas between them, of {known}; got {given}.",
+            {"known": ", ".join(ToolName), "given": unknown},
+        )
+    return tuple(ToolName(name) for name in dict.fromkeys(names)) or _USUAL
+
+
+def _address(given: str | None) -> str | None:
+    if not given:
+        return None
+    if _ADDRESS.fullmatch(given) is None:
+        raise PydanticCustomError(
+            "public_url", "must be an address such as https://memory.example.com.", {}
+        )
+    return given.rstrip("/")
+
+
+class McpSettings(BaseModel):
+    """The settings of the MCP endpoint, and of the service's address."""
+
+    mcp: bool = Field(
+        default=True, description="Whether MCP is served at `/mcp`; otherwise the paths are 404."
+    )
+    mcp_engine: int = Field(
+        1,
+        ge=1,
+        description="Engine that `/mcp` serves to keys that are not bound to exactly one.",
+    )
+    mcp_tools: Annotated[tuple[ToolName, ...], NoDecode, BeforeValidator(_tools)] = Field(
+        default=_USUAL,
+        description="Tools served over MCP, with commas between their names; empty: all but"
+        " `recall_conversation`.",
+    )
+    mcp_wait_seconds: float = Field(
+        20,
+        ge=0,
+        le=60,
+        description="How long the tools `remember` and `learn_from_conversation` wait for their"
+        " operation before they name it.",
+    )
+    public_url: Annotated[str | None, AfterValidator(_address)] = Field(
+        None,
+        description="Address of the service as clients see it, such as"
+        " `https://memory.example.com`; absent: as each request names it.",
+    )

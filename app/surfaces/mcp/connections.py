@@ -1,0 +1,98 @@
+"""What a connection of MCP is about: an engine, a scope, and the tools that are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from app.adapters.logs import request_id
+from app.adapters.resources import Resources
+from app.kernel.auth import Caller, EngineDirectory
+from app.kernel.errors import NotFound
+from app.kernel.memory_tools import ToolName
+from app.kernel.names import parse_engine_id
+from app.surfaces.mcp.paths import PAIRS
+from app.surfaces.tools import catalogue, scopes
+from app.surfaces.tools.bank import Bank, engine_path
+from app.surfaces.tools.catalogue import Tool
+from app.surfaces.tools.opening import open_bank
+from app.surfaces.tools.running import Outcome, ToolCall
+
+SURFACE = "mcp"
+CONNECTION = "mcp_connection"
+"""The key of a request's state under which its connection is."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One request of an MCP client; nothing of it is kept for the next.
+
+    Attributes:
+        request: that was sent.
+        engine: whose memories are served.
+        scope: what is known of whose they are.
+    """
+
+    request: Request
+    engine: int
+    scope: scopes.ChosenScope
+
+    @classmethod
+    async def of(cls, request: Request, engine: str | None) -> "Connection":
+        """Return the connection of a request.
+
+        Raises:
+            InvalidArgument: the scope is no scope.
+            NotFound: the engine does not exist, or is out of reach.
+            PermissionDenied: the scope is out of the key's reach.
+        """
+        caller: Caller = request.state.caller
+        engine_id = parse_engine_id(engine) if engine is not None else _engine_of(request, caller)
+        directory: EngineDirectory = request.app.state.gate.directory
+        if await directory.location_of(engine_id, caller.reach) is None:
+            raise NotFound.of(f"reasoningEngines/{engine_id}")
+        pairs: Mapping[str, str] = getattr(request.state, PAIRS)
+        given = scopes.of_request(pairs, request.headers.get(scopes.HEADER))
+        return cls(request, engine_id, scopes.choose(caller.reach.conditions, given))
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools that the settings name and the key may use."""
+        resources: Resources = self.request.app.state.resources
+        return catalogue.shown(self.request.state.caller, resources.settings.mcp_tools)
+
+    @property
+    def has_forgetting(self) -> bool:
+        """True if the key may have memories forgotten."""
+        return any(tool.name is ToolName.FORGET_MEMORY for tool in self.tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool of this name; None: there is none, or the key may not use it."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def bank(self, what: str) -> Bank:
+        """Return the memories of the scope; `what` is how the audit log names the use."""
+        path = engine_path(str(self.engine))
+        return open_bank(self.request, path, self.scope.pairs, f"{SURFACE}/{what}")
+
+    async def call(self, tool: Tool, arguments: Mapping[str, Any] | None) -> Outcome:
+        """Return what a call of a tool came to."""
+        call = ToolCall(
+            tool,
+            arguments or {},
+            self.scope,
+            takes_scope=True,
+            surface=SURFACE,
+            request_id=request_id() or "",
+        )
+        return await call.run(self.bank(tool.name))
+
+
+def _engine_of(request: Request, caller: Caller) -> int:
+    """Return the engine of `/mcp`: the only one that the key reaches, or that of the settings."""
+    engines = caller.reach.engines
+    if engines is not None and len(engines) == 1:
+        return next(iter(engines))
+    resources: Resources = request.app.state.resources
+    return resources.settings.mcp_engine

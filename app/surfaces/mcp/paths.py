@@ -1,0 +1,85 @@
+"""Paths of the MCP endpoint, and the check before its requests are routed."""
+
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.settings.settings import Settings
+from app.surfaces.mcp import metadata
+from app.surfaces.tools import scopes
+
+PATH = "/mcp"
+PAIRS = "mcp_scope"
+"""The key of a request's state under which the pairs of the URL are."""
+_CHALLENGE = "www-authenticate"
+_BEARER = "Bearer "
+
+
+class McpPaths:
+    """ASGI middleware before the routes of MCP; it leaves all other requests alone.
+
+    It takes the scope out of the query, whose names are free, and asks for a token alone where no
+    key is sent: `Basic` would have browsers ask for a password.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request.
+
+        Raises:
+            InvalidArgument: the URL names a key of the scope twice.
+            NotFound: MCP is not served.
+        """
+        if scope["type"] != "http" or not _is_of_mcp(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        if not self._settings.mcp:
+            raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
+        _take_pairs(scope)
+
+        async def send_challenge(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 401:
+                self._challenge(scope, MutableHeaders(scope=message))
+            await send(message)
+
+        await self._app(scope, receive, send_challenge)
+
+    def _challenge(self, scope: Scope, headers: MutableHeaders) -> None:
+        """Leave the challenge for a token alone. Source: RFC 9728, section 5.1."""
+        bearer = [value for value in headers.getlist(_CHALLENGE) if value.startswith(_BEARER)]
+        del headers[_CHALLENGE]
+        for challenge in bearer:
+            if self._settings.jwt_issuer:
+                url = metadata.url_of(scope, self._settings)
+                challenge += f', resource_metadata="{url}"'  # noqa: PLW2901 - its last part
+            headers.append(_CHALLENGE, challenge)
+
+
+def _is_of_mcp(path: str) -> bool:
+    return path == PATH or path.startswith(f"{PATH}/")
+
+
+def _take_pairs(scope: Scope) -> None:
+    """Move the parameters `scope.KEY` from the query to the request's state.
+
+    Raises:
+        InvalidArgument: a key is named twice.
+    """
+    query = parse_qsl(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
+    pairs: dict[str, str] = {}
+    for name, value in query:
+        if not name.startswith(scopes.PREFIX):
+            continue
+        key = name.removeprefix(scopes.PREFIX)
+        if key in pairs:
+            raise InvalidArgument.of_field("scope", "has a key twice.")
+        pairs[key] = value
+    if pairs:
+        rest = [pair for pair in query if not pair[0].startswith(scopes.PREFIX)]
+        scope["query_string"] = urlencode(rest).encode()
+    scope.setdefault("state", {})[PAIRS] = pairs

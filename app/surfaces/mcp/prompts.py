@@ -1,0 +1,86 @@
+"""Prompts of MCP: texts that a user chooses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from app.surfaces.mcp.connections import Connection
+
+_MAX_TOPIC_CHARS = 1_000
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """A prompt.
+
+    Attributes:
+        title: for people.
+        text: with `{topic}` where it takes one.
+        takes_topic: whether it has the argument.
+        forgets: whether it is only for those who may forget.
+    """
+
+    title: str
+    text: str
+    takes_topic: bool = False
+    forgets: bool = False
+
+
+_PROMPTS = {
+    "recall": _Prompt(
+        "What is known of a topic",
+        "Search the memories for: {topic}\nSay what is known about it, with the dates, and what is"
+        " not.",
+        takes_topic=True,
+    ),
+    "what_do_you_know_about_me": _Prompt(
+        "What is known about me",
+        "List all memories about me, page by page. Show them ordered by theme, with the dates, and"
+        " ask me what is wrong or out of date.",
+    ),
+    "tidy_up": _Prompt(
+        "Tidy up",
+        "List all memories about me. Find those that say the same, or contradict each other, or"
+        " are out of date. Propose for each what to update or forget, and ask me before you change"
+        " or forget anything.",
+        forgets=True,
+    ),
+}
+
+
+def _shown(connection: Connection) -> Mapping[str, _Prompt]:
+    may_forget = connection.has_forgetting
+    return {name: prompt for name, prompt in _PROMPTS.items() if may_forget or not prompt.forgets}
+
+
+def listed(connection: Connection) -> list[types.Prompt]:
+    """Return the prompts that a connection is shown."""
+    topic = types.PromptArgument(name="topic", description="Any words.", required=True)
+    return [
+        types.Prompt(
+            name=name, title=prompt.title, arguments=[topic] if prompt.takes_topic else None
+        )
+        for name, prompt in _shown(connection).items()
+    ]
+
+
+def get(connection: Connection, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+    """Return the text of a prompt.
+
+    Raises:
+        MCPError: there is no such prompt, or its argument is missing or too long.
+    """
+    prompt = _shown(connection).get(name)
+    if prompt is None:
+        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {name[:80]}")
+    topic = arguments.get("topic", "")
+    if prompt.takes_topic and not 1 <= len(topic) <= _MAX_TOPIC_CHARS:
+        message = f"topic: must be text of 1 to {_MAX_TOPIC_CHARS} characters."
+        raise MCPError(types.INVALID_PARAMS, message)
+    # Not `format`: a topic may hold braces.
+    content = types.TextContent(type="text", text=prompt.text.replace("{topic}", topic))
+    return types.GetPromptResult(
+        description=prompt.title, messages=[types.PromptMessage(role="user", content=content)]
+    )

@@ -1,0 +1,152 @@
+"""Memories as resources of MCP, for connections whose scope is fixed."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from app.kernel.errors import InvalidArgument, ServiceError
+from app.kernel.names import parse_text_id
+from app.kernel.permissions import Permission
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.mcp.connections import Connection
+from app.surfaces.tools import arguments, calls, texts
+from app.surfaces.tools.bank import Bank
+
+_RECENT = "memory://recent"
+_PROFILE = re.compile(r"memory://profile/([^/?#]{1,256})")
+_OPERATION = re.compile(r"memory://operation/([^/?#]{1,128})")
+_MARKDOWN, _JSON = "text/markdown", "application/json"
+_RECENT_MEMORIES = 20
+_NOT_FOUND = -32_002
+"""The code of a resource that does not exist. Source: MCP, server resources, error handling."""
+
+
+async def listed(connection: Connection) -> list[types.Resource]:
+    """Return the resources of a connection; none where its scope is open.
+
+    Raises:
+        MCPError: the API refuses.
+    """
+    if not connection.scope.is_fixed:
+        return []
+    found = []
+    caller = connection.request.state.caller
+    if caller.may(Permission.MEMORIES_LIST):
+        found.append(
+            types.Resource(
+                uri=_RECENT,
+                name="recent",
+                title="Recent memories",
+                description=f"The {_RECENT_MEMORIES} memories changed last.",
+                mime_type=_MARKDOWN,
+            )
+        )
+    if caller.may(Permission.MEMORIES_RETRIEVE):
+        profiles = await _told(_profiles(connection.bank("resources")))
+        found += [
+            types.Resource(
+                uri=f"memory://profile/{schema}",
+                name=f"profile {schema}",
+                title=f"Profile {schema}",
+                mime_type=_JSON,
+            )
+            for schema in profiles
+        ]
+    return found
+
+
+def templates(connection: Connection) -> list[types.ResourceTemplate]:
+    """Return the forms of resources that are not listed."""
+    if not connection.scope.is_fixed:
+        return []
+    return [
+        types.ResourceTemplate(
+            uri_template="memory://operation/{id}",
+            name="operation",
+            title="Operation",
+            description="What an operation under way has come to.",
+            mime_type=_JSON,
+        )
+    ]
+
+
+async def read(connection: Connection, uri: str) -> types.TextResourceContents:
+    """Return the content of a resource.
+
+    Raises:
+        MCPError: there is no such resource, or the API refuses.
+    """
+    reader = _reader(uri) if connection.scope.is_fixed else None
+    if reader is None:
+        raise _missing()
+    kind, content = reader
+    text = await _told(content(connection.bank("resources")))
+    return types.TextResourceContents(uri=uri, mime_type=kind, text=text)
+
+
+_Reader = tuple[str, Callable[[Bank], Awaitable[str]]]
+
+
+def _reader(uri: str) -> _Reader | None:
+    """Return the type of a resource, and what reads it; None: there is no such resource."""
+    if uri == _RECENT:
+        return _MARKDOWN, _recent
+    if profile := _PROFILE.fullmatch(uri):
+        return _JSON, lambda bank: _profile(bank, profile[1])
+    if operation := _OPERATION.fullmatch(uri):
+        return _JSON, lambda bank: _operation(bank, operation[1])
+    return None
+
+
+async def _recent(bank: Bank) -> str:
+    answer = await calls.list_memories(bank, arguments.ListMemories(limit=_RECENT_MEMORIES))
+    lines = map(texts.memory_line, answer.result["memories"])
+    return "\n".join(f"- {line}" for line in lines) or texts.NOTHING_STORED
+
+
+async def _profile(bank: Bank, schema: str) -> str:
+    profiles = await _profiles(bank)
+    if schema not in profiles:
+        raise _missing()
+    return _written(profiles[schema]["profile"])
+
+
+async def _profiles(bank: Bank) -> Json:
+    path = f"{bank.engine}/memories:retrieveProfiles"
+    return (await bank.api.ask(path, {"scope": bank.scope}))["profiles"] or Json()
+
+
+async def _operation(bank: Bank, operation: str) -> str:
+    found = await bank.api.get(f"{bank.engine}/operations/{parse_text_id('operations', operation)}")
+    error = found["error"] or Json()
+    told: dict[str, Any] = {"done": bool(found["done"])}
+    if error:
+        told["error"] = error["message"]
+    return _written({**told, "memories": await bank.changes(found)})
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _missing() -> MCPError:
+    return MCPError(_NOT_FOUND, "No such resource.")
+
+
+async def _told(work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the work gives
+    """Return what work on a resource gives, or raise what the API says in the protocol's form."""
+    try:
+        return await work
+    except InvalidArgument as error:
+        raise MCPError(types.INVALID_PARAMS, error.message) from None
+    except ServiceError:
+        raise _missing() from None
+    except ApiRefusal as refused:
+        if refused.status == 404:
+            raise _missing() from None
+        code = types.INVALID_PARAMS if refused.status < 500 else types.INTERNAL_ERROR
+        raise MCPError(code, refused.message) from None

@@ -1,0 +1,94 @@
+"""Routes of MCP: stateless streamable HTTP, answered by the official SDK.
+
+`GET` and `DELETE` are 405 by the framework: no stream is ever opened for a server's own messages.
+Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+
+import anyio
+from fastapi import Request, Response
+from starlette.types import Message, Receive, Scope, Send
+from typing_extensions import override
+
+from app.adapters.shared import Shared
+from app.surfaces.mcp.connections import CONNECTION, Connection
+from app.surfaces.mcp.paths import PATH
+from app.web.demands import Demand
+from app.web.routing import Router
+
+_SERVER = "app.surfaces.mcp.server"
+_Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+router = Router(
+    "mcp",
+    demands={
+        # What the routes behind the tools demand is theirs to check, to charge and to audit.
+        "callMcp": Demand(None),
+    },
+    include_in_schema=False,
+)
+
+
+@router.post(PATH, operation_id="callMcp")
+@router.post(PATH + "/{engine}", operation_id="callMcp")
+async def call_mcp(request: Request) -> Response:
+    """Answer a message of an MCP client."""
+    connection = await Connection.of(request, request.path_params.get("engine"))
+    setattr(request.state, CONNECTION, connection)
+    return _Answer(await request.body())
+
+
+class _Answer(Response):
+    """An answer that the SDK gives; the work is given up when the client goes away."""
+
+    def __init__(self, message: bytes) -> None:
+        super().__init__()
+        self._message = message
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        serve = await _server()
+        async with anyio.create_task_group() as tasks:
+
+            async def give_up() -> None:
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(give_up)
+            await serve(scope, _with_body(self._message, receive), send)
+            tasks.cancel_scope.cancel()
+
+
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that has the body first, which was read before."""
+    left = [body]
+
+    async def replayed() -> Message:
+        if not left:
+            # Whoever waits here is ended by the one who sees the client go.
+            return await receive()
+        return {"type": "http.request", "body": left.pop(), "more_body": False}
+
+    return replayed
+
+
+_found: dict[str, _Serve] = {}
+
+
+async def _import() -> _Serve:
+    module = await asyncio.to_thread(import_module, _SERVER)
+    serve: _Serve = module.serve
+    _found[_SERVER] = serve
+    return serve
+
+
+_importing = Shared(_import)
+
+
+async def _server() -> _Serve:
+    """Return what serves MCP; the first caller has it imported, in a thread."""
+    return _found[_SERVER] if _found else await _importing.result()

@@ -1,0 +1,231 @@
+"""Arguments of the tools, strict and in snake_case, as models write them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+MAX_QUERY_CHARS = 2_000
+_MAX_TEXT_CHARS = 10_000
+_MAX_ID_CHARS = 128
+_MAX_TOKENS = 100_000
+_SHOWN_CHARS = 80
+_SYNONYMS = ("q", "text")
+"""Names that models invent for `query`."""
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a date or time such as 2030-01-31") from None
+    return text
+
+
+_Query = Annotated[
+    str,
+    AfterValidator(_said),
+    Field(min_length=1, max_length=MAX_QUERY_CHARS, description="Question or words."),
+]
+_Fact = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=MAX_QUERY_CHARS)]
+_Id = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=_MAX_ID_CHARS)]
+_Label = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=256)]
+_Topics = Annotated[list[_Label], Field(max_length=10)]
+_Tokens = Annotated[int, Field(ge=1, le=_MAX_TOKENS, description="Limit of the result.")]
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool: closed, and of exactly these types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    asks: ClassVar[bool] = False
+    """True: there is a `query`, which models also call otherwise."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_synonyms(cls, given: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        if not cls.asks or not isinstance(given, Mapping) or "query" in given:
+            return given
+        meant = next((name for name in _SYNONYMS if name in given), None)
+        if meant is None:
+            return given
+        rest = {name: value for name, value in given.items() if name != meant}
+        return {**rest, "query": given[meant]}
+
+
+class Search(Arguments):
+    """Arguments of `search_memories`."""
+
+    asks = True
+    query: _Query
+    limit: int = Field(10, ge=1, le=50)
+    topics: _Topics | None = Field(None, description="Only memories about any of these.")
+    max_tokens: _Tokens | None = None
+
+
+class ListMemories(Arguments):
+    """Arguments of `list_memories`."""
+
+    limit: int = Field(20, ge=1, le=100)
+    page_token: Annotated[str, Field(max_length=4_096)] | None = None
+    changed_since: Annotated[str, AfterValidator(_moment), Field(max_length=40)] | None = Field(
+        None, description="Date or time, such as 2030-01-31."
+    )
+
+
+class History(Arguments):
+    """Arguments of `memory_history`."""
+
+    id: _Id
+    limit: int = Field(10, ge=1, le=50)
+
+
+class Remember(Arguments):
+    """Arguments of `remember`."""
+
+    facts: list[_Fact] = Field(min_length=1, max_length=5)
+    topics: _Topics | None = None
+
+
+class Message(Arguments):
+    """A message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=_MAX_TEXT_CHARS)]
+
+
+class Learn(Arguments):
+    """Arguments of `learn_from_conversation`."""
+
+    messages: list[Message] = Field(min_length=1, max_length=100)
+
+
+class Update(Arguments):
+    """Arguments of `update_memory`."""
+
+    id: _Id
+    fact: _Fact
+
+
+class Forget(Arguments):
+    """Arguments of `forget_memory`: ids, or a query that names candidates."""
+
+    asks = True
+    ids: Annotated[list[_Id], Field(min_length=1, max_length=20)] | None = None
+    query: _Query | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.ids is None) == (self.query is None):
+            raise ValueError("give either ids or query")
+        return self
+
+
+class Restore(Arguments):
+    """Arguments of `restore_memory`."""
+
+    id: _Id
+    revision: _Id | None = Field(None, description="As memory_history shows it.")
+
+
+class Recall(Arguments):
+    """Arguments of `recall_conversation`."""
+
+    asks = True
+    query: _Query
+    limit: int = Field(5, ge=1, le=20)
+    max_tokens: _Tokens = 300
+    session: _Id | None = Field(None, description="Absent: all conversations with this user.")
+
+
+def schema_of(model: type[Arguments]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, with nothing that a prompt need not carry."""
+    whole = model.model_json_schema()
+    schema: dict[str, Any] = _plain(whole, whole.get("$defs", {}))
+    return schema
+
+
+def _plain(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without titles, references and nulls; its docstring is for readers here."""
+    if "$ref" in schema:
+        return _plain(known[schema["$ref"].rpartition("/")[2]], known)
+    if "anyOf" in schema:
+        # An absent argument is left out, never null.
+        one = next(choice for choice in schema["anyOf"] if choice.get("type") != "null")
+        described = {key: schema[key] for key in ("description",) if key in schema}
+        return _plain({**one, **described}, known)
+    plain = {
+        key: value
+        for key, value in schema.items()
+        if key not in {"title", "$defs"} and not (key == "default" and value is None)
+    }
+    if plain.get("type") == "object":
+        plain.pop("description", None)
+        plain["properties"] = {
+            name: _plain(field, known) for name, field in schema["properties"].items()
+        }
+    if "items" in plain:
+        plain["items"] = _plain(schema["items"], known)
+    return plain
+
+
+def faults(error: ValidationError, schema: Mapping[str, Any]) -> str:
+    """Return what is wrong with arguments, and what each accepts; never a value of theirs."""
+    return "; ".join(_fault(item, schema) for item in error.errors(include_input=False)[:3])
+
+
+def _fault(item: Any, schema: Mapping[str, Any]) -> str:  # noqa: ANN401 - the shape is pydantic's
+    place = _place(item["loc"])
+    match item["type"]:
+        case "extra_forbidden":
+            return f"{place}: is not a parameter"
+        case "missing":
+            return f"{place}: is required"
+        case "value_error":
+            message = str(item["msg"]).removeprefix("Value error, ")
+            return f"{place}: {message}" if place else message
+        case _:
+            return f"{place or 'arguments'}: must be {_accepted(_at(schema, item['loc']))}"
+
+
+def _place(location: Sequence[str | int]) -> str:
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            # An unknown name may have any length.
+            path += f".{part[:_SHOWN_CHARS]}" if path else part[:_SHOWN_CHARS]
+    return path
+
+
+def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
+    for part in location:
+        below = schema.get("items") if isinstance(part, int) else schema["properties"].get(part)
+        if below is None:
+            return schema
+        schema = below
+    return schema
+
+
+def _accepted(schema: Mapping[str, Any]) -> str:
+    """Return what a schema accepts, in words."""
+    if "enum" in schema:
+        return " or ".join(schema["enum"])
+    match schema["type"]:
+        case "integer":
+            return f"{schema['minimum']} to {schema['maximum']}"
+        case "string":
+            return f"text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+        case "array":
+            return f"a list of {schema.get('minItems', 0)} to {schema['maxItems']} items"
+        case _:
+            return "an object"

@@ -1,0 +1,191 @@
+"""The memories of one scope, as the routes of the API give them to a tool."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.kernel.names import parse_text_id
+from app.surfaces.console.api import Api, ApiRefusal, Json
+from app.surfaces.console.filters import quoted
+from app.surfaces.tools.texts import fact_of
+
+_MANAGED_TOPICS = frozenset(
+    {
+        "USER_PERSONAL_INFO",
+        "USER_PREFERENCES",
+        "KEY_CONVERSATION_DETAILS",
+        "EXPLICIT_INSTRUCTIONS",
+    }
+)
+_GONE = frozenset({404, 405})
+
+
+def engine_path(engine: str) -> str:
+    """Return the path of an engine in the API."""
+    return f"/v1beta1/reasoningEngines/{quote(engine, safe='')}"
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The memories of one scope, and how a tool reaches them.
+
+    Attributes:
+        api: the API, in the name of the caller.
+        engine: the path of the engine.
+        scope: whose memories; none of another scope is ever shown or changed.
+        wait_seconds: how long an operation is waited for.
+        request_id: of the caller, so that a repeated call changes nothing more.
+        session: the conversation that goes on, if the application named it.
+        exclude_recent: the number of its newest events that the prompt has already.
+    """
+
+    api: Api
+    engine: str
+    scope: Mapping[str, str]
+    wait_seconds: float
+    request_id: str | None = None
+    session: str | None = None
+    exclude_recent: int = 0
+
+    def path_of(self, memory: str) -> str:
+        """Return the path of a memory.
+
+        Raises:
+            NotFound: no memory can have this id.
+        """
+        return f"{self.engine}/memories/{parse_text_id('memories', memory)}"
+
+    def request_id_of(self, part: str) -> str | None:
+        """Return the request id of one of several changes of a call."""
+        return None if self.request_id is None else f"{self.request_id}/{part}"[-128:]
+
+    async def memory(self, memory: str, *, with_deleted: bool = False) -> Json:
+        """Return a memory of the scope.
+
+        Raises:
+            ApiRefusal: the API refuses for another reason than that there is none.
+            NotFound: there is none, or it belongs to another scope.
+        """
+        query = [("showDeleted", "true")] if with_deleted else []
+        try:
+            found = await self.api.get(self.path_of(memory), query)
+        except ApiRefusal as refused:
+            if refused.status not in _GONE:
+                raise
+            raise NotFound.of(f"memories/{memory}") from None
+        if found["scope"] != self.scope:
+            raise NotFound.of(f"memories/{memory}")
+        return found
+
+    async def retrieve(self, **body: Any) -> Json:  # noqa: ANN401 - fields of the request
+        """Return what `:retrieve` gives for the scope.
+
+        Raises:
+            ApiRefusal: it is no success.
+        """
+        return await self.api.ask(f"{self.engine}/memories:retrieve", {"scope": self.scope, **body})
+
+    def filter_of_scope(self) -> str:
+        """Return the filter of lists that finds exactly the scope."""
+        return f"scope={quoted(json.dumps(self.scope, ensure_ascii=False))}"
+
+    async def settled(self, operation: Json) -> Json:
+        """Return an operation once it has ended, or as it is when the wait is over.
+
+        Raises:
+            ApiRefusal: it cannot be read.
+        """
+        if operation["done"] or not self.wait_seconds:
+            return operation
+        path = f"{self.engine}/operations/{last_part(operation['name'])}:wait"
+        # A wait changes nothing, though it is a POST.
+        timeout = ("timeout", f"{self.wait_seconds:g}s")
+        return await self.api.ask(path, {}, [timeout])
+
+    async def changes(self, operation: Json) -> list[dict[str, Any]]:
+        """Return what a generation changed in the scope, with the facts.
+
+        Raises:
+            ApiRefusal: the API refuses for another reason than that something is gone.
+        """
+        made = (operation["response"] or Json())["generatedMemories"] or []
+        changes = await asyncio.gather(*map(self._change, made))
+        return [change for change in changes if change is not None]
+
+    async def _change(self, made: Json) -> dict[str, Any] | None:
+        memory, action = last_part(made["memory"]["name"]), made["action"]
+        reads: list[Awaitable[str | None]] = [self._before(memory, made["previousRevision"])]
+        if action != "DELETED":
+            reads.append(_if_there(self.memory(memory), fact_of))
+        before, *after = await asyncio.gather(*reads)
+        fact = after[0] if after else before
+        if fact is None:
+            # It was erased meanwhile, or belongs to another scope.
+            return None
+        if action != "UPDATED":
+            return {"id": memory, "action": action, "fact": fact}
+        if before == fact:
+            return {"id": memory, "action": "ALREADY_KNOWN", "fact": fact}
+        was = {} if before is None else {"was": before}
+        return {"id": memory, "action": action, "fact": fact, **was}
+
+    async def _before(self, memory: str, revision: str | None) -> str | None:
+        if revision is None:
+            return None
+        path = f"{self.path_of(memory)}/revisions/{last_part(revision)}"
+        found = await _if_there(self.api.get(path), lambda found: found)
+        return fact_of(found) if found is not None and found["scope"] == self.scope else None
+
+
+async def _if_there(read: Awaitable[Json], shown: Callable[[Json], Any]) -> Any:  # noqa: ANN401 - as `shown` has it
+    """Return a part of what is read; None if it is gone, or the key may not read it."""
+    try:
+        return shown(await read)
+    except NotFound:
+        return None
+    except ApiRefusal as refused:
+        if refused.status in {403, *_GONE}:
+            return None
+        raise
+
+
+def last_part(name: str) -> str:
+    """Return the id at the end of a resource's name."""
+    return name.rpartition("/")[2]
+
+
+def entry(memory: Json) -> dict[str, Any]:
+    """Return a memory as tools show it."""
+    return {
+        "id": last_part(memory["name"]),
+        "fact": fact_of(memory),
+        "changed": memory["updateTime"],
+        "topics": [next(iter(topic.values())) for topic in memory["topics"] or []],
+    }
+
+
+def topics_of(labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return topics as the API has them: managed ones by their names, others as labels."""
+    return [
+        {"managedMemoryTopic" if label in _MANAGED_TOPICS else "customMemoryTopicLabel": label}
+        for label in labels
+    ]
+
+
+def filter_of_topics(labels: Sequence[str]) -> str:
+    """Return the filter that finds memories about any of these topics."""
+    fields = {
+        label: "managed_memory_topic" if label in _MANAGED_TOPICS else "custom_memory_topic_label"
+        for label in labels
+    }
+    return " OR ".join(f"topics.{field}={quoted(label)}" for label, field in fields.items())
+
+
+def refusal_of(operation: Json) -> InvalidArgument:
+    """Return the error of a failed operation, in the words of the API."""
+    error = operation["error"] or Json()
+    return InvalidArgument(error["message"] or "The operation failed.", Reason.FIELD_INVALID)

@@ -1,0 +1,319 @@
+"""The calls of the API that each tool makes."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.kernel.memory_tools import ToolName
+from app.kernel.names import parse_session_id
+from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.console.filters import all_of, quoted
+from app.surfaces.tools import arguments, texts
+from app.surfaces.tools.bank import (
+    Bank,
+    entry,
+    filter_of_topics,
+    last_part,
+    refusal_of,
+    topics_of,
+)
+
+_CANDIDATES = 10
+_REVISIONS = 50
+_USER = "user_id"
+"""The key of a scope whose value is the user of sessions."""
+_ANY_SESSION = "-"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool gives: a text for the model, and the same as JSON."""
+
+    text: str
+    result: dict[str, Any]
+
+
+async def search_memories(bank: Bank, asked: arguments.Search) -> Answer:
+    """Find memories by meaning and words."""
+    found = await bank.retrieve(
+        similaritySearchParams={"searchQuery": asked.query, "topK": asked.limit},
+        **({} if asked.max_tokens is None else {"maxTokens": asked.max_tokens}),
+        **({"filter": filter_of_topics(asked.topics)} if asked.topics else {}),
+    )
+    memories = [
+        {**entry(hit["memory"]), "distance": hit["distance"]} for hit in found["retrievedMemories"]
+    ]
+    result: dict[str, Any] = {"memories": memories}
+    if found["omittedCount"]:
+        result["omitted"] = found["omittedCount"]
+    if memories:
+        return Answer(texts.memory_lines(memories, result), result)
+    any_memory = await bank.retrieve(simpleRetrievalParams={"pageSize": 1})
+    result["scope_is_empty"] = not any_memory["retrievedMemories"]
+    nothing = texts.NOTHING_STORED if result["scope_is_empty"] else texts.NOTHING_NEAR
+    return Answer(nothing, result)
+
+
+async def list_memories(bank: Bank, asked: arguments.ListMemories) -> Answer:
+    """List memories, the last changed first."""
+    wanted = [bank.filter_of_scope()]
+    if asked.changed_since is not None:
+        wanted.append(f"update_time>={quoted(asked.changed_since)}")
+    query = [
+        ("filter", all_of(wanted)),
+        ("orderBy", "update_time desc"),
+        ("pageSize", str(asked.limit)),
+    ]
+    if asked.page_token is not None:
+        query.append(("pageToken", asked.page_token))
+    page = await bank.api.get(f"{bank.engine}/memories", query)
+    result: dict[str, Any] = {"memories": [entry(memory) for memory in page["memories"]]}
+    if page["nextPageToken"]:
+        result["next_page_token"] = page["nextPageToken"]
+    return Answer(texts.memory_lines(result["memories"], result) or texts.NOTHING_STORED, result)
+
+
+async def memory_history(bank: Bank, asked: arguments.History) -> Answer:
+    """Show how a memory changed, newest first."""
+    await bank.memory(asked.id, with_deleted=True)
+    # One more, which the last one shown is compared with.
+    query = [("pageSize", str(asked.limit + 1))]
+    page = await bank.api.get(f"{bank.path_of(asked.id)}/revisions", query)
+    found = page["memoryRevisions"] or []
+    older = [*found[1:], None][: len(found)]
+    revisions = [_revision(*pair) for pair in zip(found, older, strict=True)][: asked.limit]
+    return Answer(texts.revision_lines(revisions), {"revisions": revisions})
+
+
+def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
+    fact = texts.fact_of(revision)
+    words = Counter(fact.split())
+    former = Counter(texts.fact_of(before).split()) if before is not None else Counter[str]()
+    return {
+        "id": last_part(revision["name"]),
+        "action": revision["action"],
+        "time": revision["createTime"],
+        "fact": fact,
+        "words_added": list((words - former).elements()),
+        "words_removed": list((former - words).elements()),
+        "author": revision["author"],
+    }
+
+
+async def remember(bank: Bank, asked: arguments.Remember) -> Answer:
+    """Store facts, merged with what is known."""
+    topics = {"topics": topics_of(asked.topics)} if asked.topics else {}
+    facts = [{"fact": fact, **topics} for fact in asked.facts]
+    return await _generated(bank, len(facts), directMemoriesSource={"directMemories": facts})
+
+
+async def learn_from_conversation(bank: Bank, asked: arguments.Learn) -> Answer:
+    """Extract facts from messages, merged with what is known."""
+    events = [
+        {
+            "content": {
+                "role": "user" if message.role == "user" else "model",
+                "parts": [{"text": message.text}],
+            }
+        }
+        for message in asked.messages
+    ]
+    return await _generated(bank, None, directContentsSource={"events": events})
+
+
+async def _generated(bank: Bank, facts: int | None, **source: Any) -> Answer:  # noqa: ANN401 - a field of the request
+    """Return what a generation made of its source.
+
+    Args:
+        bank: where.
+        facts: the number of facts that were given; None: they are extracted.
+        source: where they come from.
+
+    Raises:
+        InvalidArgument: the operation failed.
+    """
+    started = await bank.api.send(
+        "POST",
+        f"{bank.engine}/memories:generate",
+        {"scope": bank.scope, **source},
+        request_id=bank.request_id,
+    )
+    operation = await bank.settled(started)
+    name = last_part(operation["name"])
+    if not operation["done"]:
+        result = {"memories": [], "operation": name, "done": False}
+        return Answer(texts.under_way(name), result)
+    if operation["error"]:
+        raise refusal_of(operation)
+    changes = await bank.changes(operation)
+    reasons: Mapping[str, int] = operation["metadata"]["droppedFactCounts"] or {}
+    not_stored = sum(reasons.values()) if facts is None else max(facts - len(changes), 0)
+    text = texts.change_lines(changes, not_stored, reasons)
+    result = {"memories": changes, "not_stored": not_stored, "operation": name}
+    if reasons:
+        result["reasons"] = dict(reasons)
+    return Answer(text, result)
+
+
+async def update_memory(bank: Bank, asked: arguments.Update) -> Answer:
+    """Replace the text of a memory."""
+    try:
+        before = await _write(bank, asked)
+    except ApiRefusal as refused:
+        if not refused.is_stale:
+            raise
+        # The model has seen no etag, so it means the memory as it is now.
+        before = await _write(bank, asked)
+    return Answer(
+        texts.updated(before, asked.fact, asked.id), {"before": before, "after": asked.fact}
+    )
+
+
+async def _write(bank: Bank, asked: arguments.Update) -> str:
+    """Write a fact over the memory that was read; return the former fact."""
+    memory = await bank.memory(asked.id)
+    await bank.api.send(
+        "PATCH",
+        bank.path_of(asked.id),
+        {"fact": asked.fact},
+        request_id=bank.request_id,
+        etag=memory["etag"],
+        mask="fact",
+    )
+    return texts.fact_of(memory)
+
+
+async def forget_memory(bank: Bank, asked: arguments.Forget) -> Answer:
+    """Delete memories by their ids; name candidates for a query."""
+    if asked.ids is None:
+        return await _candidates(bank, asked.query or "")
+    ids = list(dict.fromkeys(asked.ids))
+    # Before the first is deleted, so that a wrong id leaves all of them.
+    memories = await asyncio.gather(*map(bank.memory, ids))
+    for memory in ids:
+        await bank.api.send("DELETE", bank.path_of(memory), request_id=bank.request_id_of(memory))
+    forgotten = [{"id": memory["id"], "fact": memory["fact"]} for memory in map(entry, memories)]
+    result: dict[str, Any] = {"forgotten": forgotten}
+    until = await _recoverable_until(bank, ids[0])
+    if until is not None:
+        result["recover_until"] = until
+    return Answer(texts.forgotten_lines(forgotten, until), result)
+
+
+async def _candidates(bank: Bank, query: str) -> Answer:
+    search = {"searchQuery": query, "topK": _CANDIDATES}
+    found = await bank.retrieve(similaritySearchParams=search)
+    candidates = [entry(hit["memory"]) for hit in found["retrievedMemories"]]
+    return Answer(texts.candidate_lines(candidates), {"candidates": candidates})
+
+
+async def _recoverable_until(bank: Bank, memory: str) -> str | None:
+    """Return until when a deleted memory can be restored; None: not at all, or unknown."""
+    try:
+        return (await bank.memory(memory, with_deleted=True))["recoverUntil"]  # type: ignore[no-any-return]  # JSON
+    except (ApiRefusal, NotFound):
+        return None
+
+
+async def restore_memory(bank: Bank, asked: arguments.Restore) -> Answer:
+    """Bring a deleted memory back, or a living one to an earlier revision."""
+    memory = await bank.memory(asked.id, with_deleted=True)
+    path, revision = bank.path_of(asked.id), asked.revision
+    if revision is None and memory["deleteTime"]:
+        await bank.api.send("POST", f"{path}:undelete", request_id=bank.request_id)
+    else:
+        target = revision or await _earlier(bank, memory)
+        body = {"targetRevisionId": target}
+        await bank.api.send("POST", f"{path}:rollback", body, request_id=bank.request_id)
+    fact = texts.fact_of(await bank.memory(asked.id))
+    return Answer(texts.restored(fact, asked.id), {"fact": fact})
+
+
+async def _earlier(bank: Bank, memory: Json) -> str:
+    """Return the last revision whose content is not that of a living memory.
+
+    Raises:
+        InvalidArgument: there is none among the newest.
+    """
+    name = last_part(memory["name"])
+    query = [("pageSize", str(_REVISIONS))]
+    page = await bank.api.get(f"{bank.path_of(name)}/revisions", query)
+    fact = texts.fact_of(memory)
+    for revision in page["memoryRevisions"] or []:
+        if revision["action"] != "DELETED" and texts.fact_of(revision) != fact:
+            return last_part(revision["name"])
+    message = f"memories/{name} has no earlier text; memory_history shows its revisions."
+    raise InvalidArgument(message, Reason.FIELD_INVALID)
+
+
+async def recall_conversation(bank: Bank, asked: arguments.Recall) -> Answer:
+    """Find passages of conversations, word for word."""
+    body: dict[str, Any] = {
+        "query": asked.query,
+        "topK": asked.limit,
+        "maxTokens": asked.max_tokens,
+    }
+    session = bank.session or asked.session
+    if session is None:
+        user, path = _user_of(bank), f"{bank.engine}/sessions/-:recall"
+        found = await bank.api.ask(path, {**body, "userId": user})
+    else:
+        path = await _session_path(bank, session)
+        if bank.session is not None:
+            body["excludeRecent"] = bank.exclude_recent
+        found = await bank.api.ask(f"{path}:recall", body)
+    spans = [_passage(span, session) for span in found["spans"]]
+    return Answer(texts.passage_lines(spans), {"passages": spans})
+
+
+def _user_of(bank: Bank) -> str:
+    if _USER not in bank.scope:
+        message = f"The scope has no {_USER}, whose conversations could be searched."
+        raise InvalidArgument(message, Reason.FIELD_INVALID)
+    return bank.scope[_USER]
+
+
+async def _session_path(bank: Bank, session: str) -> str:
+    """Return the path of a session, which is one of the scope's user.
+
+    Raises:
+        NotFound: there is none.
+    """
+    name = last_part(session)
+    missing = NotFound.of(f"sessions/{parse_session_id(name)}")
+    if name == _ANY_SESSION:
+        raise missing
+    path = f"{bank.engine}/sessions/{name}"
+    if bank.session is not None and _USER not in bank.scope:
+        # The application names the session, so nothing is left to the model.
+        return path
+    try:
+        found = await bank.api.get(path)
+    except ApiRefusal as refused:
+        raise missing if refused.status == 404 else refused from None
+    if found["userId"] != _user_of(bank):
+        raise missing
+    return path
+
+
+def _passage(span: Json, session: str | None) -> dict[str, Any]:
+    place = {"session": last_part(span["session"] or session or ""), "seq": span["seq"]}
+    time = {"time": span["eventTime"]} if span["eventTime"] else {}
+    return {**place, **time, "speaker": span["speaker"], "text": span["text"]}
+
+
+CALLS: Mapping[ToolName, Callable[[Bank, Any], Awaitable[Answer]]] = {
+    ToolName.SEARCH_MEMORIES: search_memories,
+    ToolName.LIST_MEMORIES: list_memories,
+    ToolName.MEMORY_HISTORY: memory_history,
+    ToolName.REMEMBER: remember,
+    ToolName.LEARN_FROM_CONVERSATION: learn_from_conversation,
+    ToolName.UPDATE_MEMORY: update_memory,
+    ToolName.FORGET_MEMORY: forget_memory,
+    ToolName.RESTORE_MEMORY: restore_memory,
+    ToolName.RECALL_CONVERSATION: recall_conversation,
+}
+"""What runs each tool."""

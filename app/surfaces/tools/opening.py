@@ -1,0 +1,89 @@
+"""The way from a request to the memories that its tools reach."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from app.adapters.inprocess import InProcess
+from app.adapters.logs import request_id as id_of_request
+from app.adapters.resources import Resources
+from app.kernel.errors import (
+    Aborted,
+    DeadlineExceeded,
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unauthenticated,
+    Unavailable,
+)
+from app.surfaces.console.api import Api, ApiRefusal
+from app.surfaces.tools.bank import Bank
+from app.web.address import address_of
+
+_ERRORS: Mapping[int, type[ServiceError]] = {
+    400: InvalidArgument,
+    401: Unauthenticated,
+    403: PermissionDenied,
+    404: NotFound,
+    409: Aborted,
+    412: FailedPrecondition,
+    429: ResourceExhausted,
+    503: Unavailable,
+    504: DeadlineExceeded,
+}
+
+
+def open_bank(  # noqa: PLR0913 - what a call is made of
+    request: Request,
+    engine: str,
+    scope: Mapping[str, str],
+    surface: str,
+    *,
+    request_id: str | None = None,
+    session: str | None = None,
+    exclude_recent: int = 0,
+) -> Bank:
+    """Return what a tool reaches in the name of a request's caller.
+
+    Args:
+        request: whose caller calls.
+        engine: the path of the engine.
+        scope: whose memories.
+        surface: the interface and the tool, as the audit log names them.
+        request_id: of the caller, if a repetition shall change nothing more.
+        session: the conversation that goes on, if the application named it.
+        exclude_recent: the number of its newest events that are not searched.
+    """
+    resources: Resources = request.app.state.resources
+    calls = InProcess(
+        application=request.app,
+        caller=request.state.caller,
+        surface=surface,
+        host=request.headers.get("host", ""),
+        address=address_of(request.scope),
+        request_id=id_of_request() or "",
+    )
+    wait = resources.settings.mcp_wait_seconds
+    return Bank(Api(calls), engine, scope, wait, request_id, session, exclude_recent)
+
+
+def as_service_error(refused: ApiRefusal) -> ServiceError:
+    """Return what the API refused, as an error of the request that asked for it."""
+    metadata: dict[str, str] = {}
+    delay = None
+    for detail in refused.details:
+        metadata.update(detail["metadata"] or {})
+        if detail["retryDelay"] is not None:
+            delay = float(str(detail["retryDelay"]).removesuffix("s"))
+    error = _ERRORS.get(refused.status, Internal)
+    return error(
+        refused.message,
+        Reason(refused.reason or Reason.INTERNAL),
+        metadata=metadata,
+        retry_after_seconds=delay,
+    )

@@ -1,0 +1,161 @@
+"""Routes of memory as a tool, for any model that calls functions; the service's own methods."""
+
+from typing import Annotated
+
+from fastapi import Query, Request
+
+from app.kernel.auth import Caller
+from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.kernel.memory_tools import ToolName
+from app.kernel.permissions import Permission
+from app.kernel.wire.reading import read_object
+from app.language.tokens import estimate_tokens
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.tools import catalogue, scopes
+from app.surfaces.tools.bank import engine_path
+from app.surfaces.tools.calls import CALLS
+from app.surfaces.tools.catalogue import FORMATS, Tool
+from app.surfaces.tools.opening import as_service_error, open_bank
+from app.surfaces.tools.running import ToolCall
+from app.surfaces.tools.schemas import (
+    CallMemoryToolRequest,
+    CallMemoryToolResponse,
+    MemoryToolSpecs,
+)
+from app.web.context import Context, Mutation
+from app.web.demands import Demand
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+SURFACE = "tools"
+_ERRORS_OF_CALLERS = frozenset({401, 403, 429})
+_SESSION = "session"
+
+router = Router(
+    "memory tools",
+    demands={
+        "getMemoryToolSpecs": Demand(Permission.ENGINES_GET),
+        # What the routes behind demand is theirs to check, to charge and to audit.
+        "callMemoryTool": Demand(None),
+    },
+)
+
+
+@router.get(
+    ENGINE + "/memoryToolSpecs",
+    summary="Get memory as tools",
+    operation_id="getMemoryToolSpecs",
+)
+async def get_memory_tool_specs(
+    request: Request,
+    context: Context,
+    engine: EnginePath,
+    one_format: Annotated[
+        str | None, Query(alias="format", description="`openai`, `gemini` or `anthropic` alone.")
+    ] = None,
+    tools: Annotated[
+        str | None, Query(description="Names of tools with commas between them; absent: all.")
+    ] = None,
+    session: Annotated[
+        str | None,
+        Query(description="The session of the calls; the model then cannot choose another."),
+    ] = None,
+) -> MemoryToolSpecs:
+    """Return declarations of the tools that the key may use, for a model that calls functions.
+
+    None has a scope: the application says whose memories, not the model.
+    """
+    if one_format is not None and one_format not in FORMATS:
+        raise InvalidArgument.of_field("format", f"must be one of: {', '.join(FORMATS)}.")
+    chosen = _named(context.caller, tools)
+    bank = open_bank(request, engine_path(str(engine.engine)), {}, SURFACE)
+    try:
+        await bank.api.get(bank.engine)
+    except ApiRefusal as refused:
+        raise as_service_error(refused) from None
+    hidden = [] if session is None else [_SESSION]
+    return MemoryToolSpecs.model_validate(
+        {
+            name: [declare(tool, catalogue.without(tool.schema, hidden)) for tool in chosen]
+            for name, declare in FORMATS.items()
+            if one_format in {None, name}
+        }
+    )
+
+
+def _named(caller: Caller, names: str | None) -> list[Tool]:
+    """Return the tools that a list names, of those that the caller may use."""
+    if not names:
+        return catalogue.shown(caller, catalogue.FOR_FUNCTION_CALLING)
+    known = {tool.name: tool for tool in catalogue.shown(caller, CALLS)}
+    wanted = [name.strip() for name in names.split(",")]
+    if any(name not in known for name in wanted):
+        listed = ", ".join(known) or "none"
+        raise InvalidArgument.of_field("tools", f"must be names of: {listed}.")
+    return [known[ToolName(name)] for name in dict.fromkeys(wanted)]
+
+
+@router.post(ENGINE + "/memoryTools:call", summary="Call a tool", operation_id="callMemoryTool")
+async def call_memory_tool(
+    request: Request, context: Mutation, engine: EnginePath, body: CallMemoryToolRequest
+) -> CallMemoryToolResponse:
+    """Run whichever tool a model chose, and return the text that the model is told.
+
+    The tool's own method checks, charges and audits the call. What is wrong with the arguments is
+    told to the model in `text`, with `isError`; errors of the caller (key, scope, rate, quota) are
+    errors of the request. Names: `search_memories`, `list_memories`, `memory_history`, `remember`,
+    `learn_from_conversation`, `update_memory`, `forget_memory`, `restore_memory`,
+    `recall_conversation`.
+    """
+    known = {tool.name: tool for tool in catalogue.shown(context.caller, CALLS)}
+    if body.name not in known:
+        listed = ", ".join(known) or "none"
+        message = f"No such tool for this key, which has: {listed}."
+        raise NotFound(message, Reason.TOOL_UNKNOWN)
+    given = {} if body.scope is None else scopes.check_pairs(scopes.ARGUMENT, body.scope)
+    scope = scopes.choose(context.caller.reach.conditions, given)
+    if not scope.is_fixed:
+        left = ", ".join(sorted(scope.open)) or "at least one key"
+        raise InvalidArgument.of_field(scopes.ARGUMENT, f"must have a value of {left}.")
+    bank = open_bank(
+        request,
+        engine_path(str(engine.engine)),
+        scope.pairs,
+        f"{SURFACE}/{body.name}",
+        request_id=context.request_id,
+        session=body.session,
+        exclude_recent=body.exclude_recent,
+    )
+    call = ToolCall(
+        known[ToolName(body.name)],
+        _arguments(body.arguments),
+        scope,
+        takes_scope=False,
+        surface=SURFACE,
+        request_id=bank.api.calls.request_id,
+    )
+    outcome = await call.run(bank)
+    if outcome.refusal is not None and _is_for_caller(outcome.refusal):
+        raise as_service_error(outcome.refusal)
+    return CallMemoryToolResponse(
+        text=outcome.text,
+        result=outcome.result,
+        is_error=outcome.is_error,
+        tokens=estimate_tokens(outcome.text),
+    )
+
+
+def _arguments(given: object) -> object:
+    """Return the arguments; a text that is not their JSON stays one, which the tool refuses."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return read_object(given.encode(errors="replace"), "arguments") if given else {}
+    except InvalidArgument:
+        return given
+
+
+def _is_for_caller(refused: ApiRefusal) -> bool:
+    """Return True if no model can mend what the API refused."""
+    return refused.status in _ERRORS_OF_CALLERS or refused.status >= 500

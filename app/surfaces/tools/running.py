@@ -1,0 +1,120 @@
+"""One call of a tool: its arguments, its outcome in words, and its measures."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import structlog
+from prometheus_client import Counter, Histogram
+
+from app.kernel.errors import ServiceError
+from app.kernel.failures import describe
+from app.surfaces.console.api import ApiRefusal
+from app.surfaces.tools import scopes
+from app.surfaces.tools.bank import Bank
+from app.surfaces.tools.calls import CALLS
+from app.surfaces.tools.catalogue import Tool
+
+log = structlog.get_logger()
+SERVER_FAULT = 500
+_PARENTS = re.compile(r"projects/[^/ ]+/locations/[^/ ]+/reasoningEngines/[^/ ]+/")
+_CALLS = Counter(
+    "memory_bank_tool_calls_total",
+    "Calls of tools by models: `ok`, `error` (the model may mend it) or `failed`.",
+    ["surface", "tool", "outcome"],
+)
+_SECONDS = Histogram("memory_bank_tool_seconds", "Duration of calls of tools.", ["surface", "tool"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call of a tool came to.
+
+    Attributes:
+        text: for the model.
+        result: the same as JSON; None with an error.
+        refusal: what the API refused, if it did.
+    """
+
+    text: str
+    result: dict[str, Any] | None = None
+    refusal: ApiRefusal | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """True if the tool did not do what it was asked."""
+        return self.result is None
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool.
+
+    Attributes:
+        tool: that is called.
+        given: its arguments, as they came.
+        scope: what is known of whose memories it is about.
+        takes_scope: whether the model chooses what is left of the scope.
+        surface: the interface: `mcp` or `tools`.
+        request_id: of the request, for the logs.
+    """
+
+    tool: Tool
+    given: object
+    scope: scopes.ChosenScope
+    takes_scope: bool
+    surface: str
+    request_id: str
+
+    async def run(self, bank: Bank) -> Outcome:
+        """Return what the call came to; a fault is never raised."""
+        started = perf_counter()
+        kind = "error"
+        try:
+            answer = await CALLS[self.tool.name](*self._read(bank))
+            outcome, kind = Outcome(answer.text, answer.result), "ok"
+        except ServiceError as error:
+            outcome = Outcome(error.message)
+        except ApiRefusal as refused:
+            is_fault = refused.status >= SERVER_FAULT
+            text = self._failed() if is_fault else _sentence(refused)
+            outcome, kind = Outcome(text, refusal=refused), "failed" if is_fault else kind
+        except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
+            # Not `exception`: its message may quote the text of a memory.
+            log.error("tool.failed", tool=self.tool.name, error=describe(error))  # noqa: TRY400 - as above
+            outcome, kind = Outcome(self._failed()), "failed"
+        _CALLS.labels(self.surface, self.tool.name, kind).inc()
+        _SECONDS.labels(self.surface, self.tool.name).observe(perf_counter() - started)
+        return outcome
+
+    def _read(self, bank: Bank) -> tuple[Bank, Any]:
+        """Return the bank of the call's scope, and the arguments.
+
+        Raises:
+            ServiceError: they are wrong.
+        """
+        given = self.given
+        accepted = self.tool.schema_for(self.scope if self.takes_scope else None)
+        if self.takes_scope and not self.scope.is_fixed:
+            pairs = given.get(scopes.ARGUMENT) if isinstance(given, Mapping) else None
+            bank = replace(bank, scope=self.scope.with_pairs(pairs))
+        elif isinstance(given, Mapping) and scopes.ARGUMENT in given:
+            raise scopes.fixed()
+        if isinstance(given, Mapping):
+            given = {name: value for name, value in given.items() if name != scopes.ARGUMENT}
+        return bank, self.tool.read(given, accepted)
+
+    def _failed(self) -> str:
+        return f"The service failed; request id {self.request_id}."
+
+
+def _sentence(refused: ApiRefusal) -> str:
+    """Return what the API says, its reason, and how long to wait."""
+    reason = f" ({refused.reason})" if refused.reason else ""
+    delays = (detail["retryDelay"] for detail in refused.details)
+    delay = next((delay for delay in delays if delay is not None), None)
+    wait = f" Try again in {str(delay).removesuffix('s')} seconds." if delay is not None else ""
+    # A model knows ids, not the names of projects and engines.
+    return f"{_PARENTS.sub('', refused.message)}{reason}{wait}"

@@ -1,0 +1,82 @@
+"""Wire types of memory as a tool."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from app.kernel.names import MAX_INT64
+from app.kernel.wire.base import WireModel
+
+_MAX_NAME_CHARS = 128
+_MAX_SESSION_CHARS = 1_024
+_MAX_ARGUMENTS_CHARS = 1_000_000
+
+
+class MemoryToolSpecs(WireModel):
+    """Declarations of the tools, in the formats of model APIs; only the one asked for, if any."""
+
+    openai: list[dict[str, Any]] | None = Field(
+        None, description="For `tools` in a request to OpenAI's chat completions."
+    )
+    gemini: list[dict[str, Any]] | None = Field(
+        None, description="For `functionDeclarations` of Gemini."
+    )
+    anthropic: list[dict[str, Any]] | None = Field(
+        None, description="For `tools` in a request to Anthropic."
+    )
+
+
+class CallMemoryToolRequest(WireModel):
+    """A call of a tool, as a model made it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "search_memories",
+                    "arguments": {"query": "Where does the user like to sit?"},
+                    "scope": {"user_id": "42"},
+                }
+            ]
+        }
+    )
+
+    name: str = Field(
+        min_length=1, max_length=_MAX_NAME_CHARS, description="Name of the tool that is called."
+    )
+    arguments: dict[str, Any] | str = Field(
+        default_factory=dict,
+        max_length=_MAX_ARGUMENTS_CHARS,
+        description="What the model sent: an object, or its JSON as text, as OpenAI sends it. Wrong"
+        " arguments are no error of the request: the response has `isError`.",
+    )
+    scope: dict[str, str] | None = Field(
+        None,
+        description="Whose memories the call is about, 1 to 5 pairs. Required, unless the key's"
+        " conditions fix it; what they fix may be left out.",
+        examples=[{"user_id": "42"}],
+    )
+    session: str | None = Field(
+        None,
+        min_length=1,
+        max_length=_MAX_SESSION_CHARS,
+        description="Id or name of the session that `recall_conversation` searches; absent: all"
+        " sessions of the scope's `user_id`.",
+    )
+    exclude_recent: int = Field(
+        0,
+        ge=0,
+        le=MAX_INT64,
+        description="Newest events of `session` that are not searched, since the prompt has them.",
+    )
+
+
+class CallMemoryToolResponse(WireModel):
+    """What the tool gave."""
+
+    text: str = Field(description="What the model is told, as the tool's message.")
+    result: dict[str, Any] | None = Field(
+        None, description="The same as JSON; absent where `isError` is true."
+    )
+    is_error: bool = Field(description="Whether the tool did not do what it was asked.")
+    tokens: int = Field(description="Tokens of `text`, about four characters each.")

@@ -1,0 +1,139 @@
+"""Whose memories a request is about: pairs of the key, then of the connection, then of the model.
+
+Retrieval matches scopes exactly, so a key bound to `user_id=42` may widen its scope by a pair.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.kernel.auth import Conditions
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.wire.reading import read_object
+
+HEADER = "X-Memory-Scope"
+PREFIX = "scope."
+"""The beginning of the names of query parameters that are pairs of a scope."""
+ARGUMENT = "scope"
+_MAX_PAIRS = 5
+_MAX_KEY_CHARS = 256
+_MAX_VALUE_CHARS = 1_024
+_FORM = (
+    f"must be 1 to {_MAX_PAIRS} pairs of a key (1 to {_MAX_KEY_CHARS} characters) and a text"
+    f" (at most {_MAX_VALUE_CHARS}), without *."
+)
+
+
+@dataclass(frozen=True)
+class ChosenScope:
+    """What is known of a scope before a tool is called.
+
+    Attributes:
+        pairs: the pairs that are fixed.
+        open: the allowed values of keys that still lack one.
+    """
+
+    pairs: Mapping[str, str]
+    open: Conditions
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if nothing is left to choose."""
+        return bool(self.pairs) and not self.open
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the parameter that chooses the rest."""
+        values = {
+            key: {"type": "string", "enum": sorted(allowed)} for key, allowed in self.open.items()
+        }
+        return {
+            "type": "object",
+            "description": 'Whose memories, such as {"user_id": "42"}.',
+            "minProperties": 1,
+            "maxProperties": _MAX_PAIRS,
+            "additionalProperties": {"type": "string"},
+            **({"properties": values, "required": sorted(values)} if values else {}),
+        }
+
+    def with_pairs(self, given: object) -> dict[str, str]:
+        """Return the whole scope, with the pairs of a call.
+
+        Raises:
+            InvalidArgument: they are no pairs, too many, or too few.
+            PermissionDenied: they contradict the key or the connection.
+        """
+        scope = dict(self.pairs)
+        for key, value in check_pairs(ARGUMENT, given).items():
+            if value != scope.setdefault(key, value):
+                raise _out_of_reach(key)
+            if value not in self.open.get(key, {value}):
+                raise _out_of_reach(key)
+        if missing := sorted(self.open.keys() - scope.keys()):
+            raise InvalidArgument.of_field(ARGUMENT, f"must have a value of {missing[0]}.")
+        return check_pairs(ARGUMENT, scope)
+
+
+def choose(conditions: Conditions, given: Mapping[str, str]) -> ChosenScope:
+    """Return the scope that the conditions of a key and the pairs of a connection fix.
+
+    Raises:
+        InvalidArgument: there are too many pairs together.
+        PermissionDenied: a pair contradicts the conditions.
+    """
+    for key, value in given.items():
+        if value not in conditions.get(key, {value}):
+            raise _out_of_reach(key)
+    single = {key: next(iter(values)) for key, values in conditions.items() if len(values) == 1}
+    left = {key: values for key, values in conditions.items() if key not in {*single, *given}}
+    pairs = {**single, **given}
+    return ChosenScope(check_pairs(ARGUMENT, pairs) if pairs else {}, left)
+
+
+def of_request(pairs: Mapping[str, str], header: str | None) -> Mapping[str, str]:
+    """Return the pairs that a connection names, in its URL, in the header, or in both.
+
+    Raises:
+        InvalidArgument: they differ, or are no pairs.
+    """
+    in_url = check_pairs(ARGUMENT, pairs) if pairs else {}
+    if header is None:
+        return in_url
+    try:
+        # Servers read headers as Latin-1.
+        written = read_object(header.encode("latin-1"), HEADER)
+    except InvalidArgument as error:
+        description = error.message.removeprefix(f"The {HEADER} ")
+        raise InvalidArgument.of_field(HEADER, description) from None
+    in_header = check_pairs(HEADER, written)
+    if in_url and in_url != in_header:
+        raise InvalidArgument.of_field(HEADER, "differs from the scope in the URL.")
+    return in_header
+
+
+def fixed() -> InvalidArgument:
+    """Return the error of a call that names a scope where none is to be chosen."""
+    return InvalidArgument("scope is fixed by this connection.", Reason.FIELD_INVALID)
+
+
+def check_pairs(field: str, given: object) -> dict[str, str]:
+    """Return the pairs of a scope.
+
+    Raises:
+        InvalidArgument: it is no such object.
+    """
+    if not isinstance(given, Mapping) or not 1 <= len(given) <= _MAX_PAIRS:
+        raise InvalidArgument.of_field(field, _FORM)
+    for key, value in given.items():
+        if not isinstance(value, str) or not 1 <= len(key) <= _MAX_KEY_CHARS:
+            raise InvalidArgument.of_field(field, _FORM)
+        if len(value) > _MAX_VALUE_CHARS or "*" in value:
+            raise InvalidArgument.of_field(field, _FORM)
+    return dict(given)
+
+
+def _out_of_reach(key: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"The scope's {key} is not one that this connection or its key reaches.",
+        Reason.SCOPE_OUT_OF_REACH,
+        metadata={"scopeKey": key},
+    )

@@ -1,0 +1,130 @@
+"""Results in short lines: what a model pays for in its prompt."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Entry = Mapping[str, Any]
+
+NOTHING_STORED = "No memories are stored for this scope."
+NOTHING_NEAR = "Memories are stored, but none is near enough to this; list_memories shows them."
+NO_CANDIDATES = "No memory matches."
+_DAY = len("2030-01-31")
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, with control characters as spaces."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def day_of(moment: str) -> str:
+    """Return the UTC day of a time as the API writes it."""
+    return moment[:_DAY]
+
+
+def fact_of(memory: Entry) -> str:
+    """Return the content of a memory; of a profile's field, its values as JSON."""
+    fact = memory.get("fact")
+    if fact is not None:
+        return str(fact)
+    content = memory.get("structuredContent") or {}
+    return json.dumps(content.get("data", {}), ensure_ascii=False)
+
+
+def numbered(lines: Iterable[str]) -> str:
+    """Return lines with their numbers."""
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+
+
+def memory_line(memory: Entry) -> str:
+    """Return a memory with its id and the day of its last change."""
+    return f"{one_line(memory['fact'])} (id {memory['id']}, {day_of(memory['changed'])})"
+
+
+def memory_lines(memories: Sequence[Entry], more: Mapping[str, Any]) -> str:
+    """Return memories, best first, and what there is beside them."""
+    text = numbered(map(memory_line, memories))
+    if more.get("omitted"):
+        text += f"\n{more['omitted']} more are stored, but not near enough to this."
+    if more.get("next_page_token"):
+        text += f"\nThere are more: page_token {more['next_page_token']}"
+    return text
+
+
+def revision_lines(revisions: Sequence[Entry]) -> str:
+    """Return the revisions of a memory, newest first."""
+    return numbered(map(_revision_line, revisions))
+
+
+def _revision_line(revision: Entry) -> str:
+    line = f"{day_of(revision['time'])} {revision['action']}"
+    if revision["fact"]:
+        line += f": {one_line(revision['fact'])}"
+    return f"{line} (revision {revision['id']})"
+
+
+_CHANGES = {
+    "CREATED": "Stored: {fact} (id {id})",
+    "UPDATED": "Updated: {fact} (id {id}; was: {was})",
+    "ALREADY_KNOWN": "Known already: {fact} (id {id})",
+    "DELETED": "Deleted: {fact} (id {id})",
+}
+
+
+def change_lines(changes: Sequence[Entry], not_stored: int, reasons: Mapping[str, int]) -> str:
+    """Return the changes that a generation made, and how many facts made none."""
+    lines = [_change_line(change) for change in changes]
+    if not_stored:
+        listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        lines.append(f"Not stored: {not_stored}{f' ({listed})' if listed else ''}.")
+    return "\n".join(lines) or "Nothing was stored."
+
+
+def _change_line(change: Entry) -> str:
+    values = {"was": "unknown", **change}
+    shown = {name: one_line(str(value)) for name, value in values.items()}
+    return _CHANGES[change["action"]].format_map(shown)
+
+
+def under_way(operation: str) -> str:
+    """Return the sentence about an operation that has not ended."""
+    return f"Under way: operation {operation}. Read memory://operation/{operation}."
+
+
+def updated(before: str, after: str, memory: str) -> str:
+    """Return the sentence about a changed memory."""
+    return f"Updated: {one_line(after)} (id {memory}; was: {one_line(before)})"
+
+
+def candidate_lines(candidates: Sequence[Entry]) -> str:
+    """Return what might be meant; nothing is forgotten unseen."""
+    if not candidates:
+        return NO_CANDIDATES
+    return (
+        f"{numbered(map(memory_line, candidates))}\nNothing is forgotten yet. Call again with ids."
+    )
+
+
+def forgotten_lines(forgotten: Sequence[Entry], recover_until: str | None) -> str:
+    """Return what was forgotten, and until when it can be restored."""
+    lines = [f"Forgotten: {one_line(memory['fact'])} (id {memory['id']})" for memory in forgotten]
+    if recover_until is not None:
+        lines.append(f"restore_memory brings them back until {day_of(recover_until)}.")
+    return "\n".join(lines)
+
+
+def restored(fact: str, memory: str) -> str:
+    """Return the sentence about a restored memory."""
+    return f"Restored: {one_line(fact)} (id {memory})"
+
+
+def passage_lines(spans: Sequence[Entry]) -> str:
+    """Return passages of conversations, best first."""
+    return numbered(map(_passage_line, spans)) or "Nothing in the conversations matches."
+
+
+def _passage_line(span: Entry) -> str:
+    place = f"session {span['session']}, event {span['seq']}"
+    if "time" in span:
+        place += f", {day_of(span['time'])}"
+    return f"{span['speaker']}: {one_line(span['text'])} ({place})"
