@@ -15,7 +15,13 @@ from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
 from app.adapters.terminal import IN_USE, MISUSED, OUTDATED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.process import cost_commands, erasure_commands, key_commands, operation_commands
+from app.process import (
+    agent_commands,
+    cost_commands,
+    erasure_commands,
+    key_commands,
+    operation_commands,
+)
 
 app = typer.Typer(
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
@@ -27,6 +33,7 @@ app.add_typer(key_commands.app, name="keys")
 app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
 app.command("costs")(cost_commands.costs)
+app.command("mcp")(agent_commands.mcp)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:

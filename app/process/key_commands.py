@@ -17,6 +17,7 @@ from app.adapters.db.migrate import SchemaError
 from app.adapters.postgres.process import PostgresStartError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import InvalidArgument, ServiceError
+from app.process.agent_commands import connecting_lines, endpoint
 
 if TYPE_CHECKING:
     from app.platform.access.schemas import ApiKey, CreateKeyRequest
@@ -52,7 +53,9 @@ _OPTIONS = {
 @app.command("create")
 def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
-    name: Annotated[str, typer.Option(help="Purpose of the key.")],
+    name: Annotated[
+        str | None, typer.Option(help="Purpose of the key; with --for-agent it may be left out.")
+    ] = None,
     role: Annotated[
         list[str] | None, typer.Option(help="viewer, user, editor or admin; repeatable.")
     ] = None,
@@ -72,12 +75,26 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     expires_in: Annotated[
         str | None, typer.Option(help="Lifetime: 30d, 12h, 3600s ...; absent: unlimited.")
     ] = None,
+    for_agent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="USER",
+            help="An editor's key, bound to user_id=USER, for an agent of one person; prints the"
+            " lines that connect agents as well.",
+        ),
+    ] = None,
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
     """Create a key and print its secret once. Without bounds it reaches everything."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
+    if for_agent is not None:
+        name = name or f"agent of {for_agent}"
+        role = role or ["editor"]
+        condition = [*(condition or ()), f"user_id={for_agent}"]
+    if name is None:
+        fail("Give a --name, or --for-agent.", MISUSED)
     if not (role or permission):
         fail("Give at least one --role or --permission.", MISUSED)
     given = {
@@ -92,6 +109,9 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
     made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
     _show_secret(made, as_json=as_json)
+    if for_agent is not None and not as_json:
+        url = endpoint() if not engine or len(engine) == 1 else f"{endpoint()}/{engine[0]}"
+        typer.echo(f"\n{connecting_lines(made.secret or '', url)}")
 
 
 @app.command("list")

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
 from app.kernel.memory_tools import ToolName
+from app.kernel.names import INT64_ID
 
 _USUAL = tuple(name for name in ToolName if name is not ToolName.RECALL_CONVERSATION)
 _ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
@@ -44,9 +45,9 @@ class McpSettings(BaseModel):
     mcp: bool = Field(
         default=True, description="Whether MCP is served at `/mcp`; otherwise the paths are 404."
     )
-    mcp_engine: int = Field(
-        1,
-        ge=1,
+    mcp_engine: str = Field(
+        "1",
+        pattern=f"^{INT64_ID}$",
         description="Engine that `/mcp` serves to keys that are not bound to exactly one.",
     )
     mcp_tools: Annotated[tuple[ToolName, ...], NoDecode, BeforeValidator(_tools)] = Field(

@@ -1,4 +1,4 @@
-"""What a connection of MCP is about: an engine, a scope, and the tools that are shown."""
+"""Connections of MCP: an engine, a scope, and the tools that are shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ CONNECTION = "mcp_connection"
 
 
 @dataclass(frozen=True)
-class Connection:
+class McpConnection:
     """One request of an MCP client; nothing of it is kept for the next.
 
     Attributes:
@@ -39,7 +39,7 @@ class Connection:
     scope: scopes.ChosenScope
 
     @classmethod
-    async def of(cls, request: Request, engine: str | None) -> "Connection":
+    async def of(cls, request: Request, engine: str | None) -> "McpConnection":
         """Return the connection of a request.
 
         Raises:
@@ -95,4 +95,4 @@ def _engine_of(request: Request, caller: Caller) -> int:
     if engines is not None and len(engines) == 1:
         return next(iter(engines))
     resources: Resources = request.app.state.resources
-    return resources.settings.mcp_engine
+    return parse_engine_id(resources.settings.mcp_engine)

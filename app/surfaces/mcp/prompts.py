@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from app.surfaces.mcp.connections import Connection
+from app.surfaces.mcp.connections import McpConnection
 
 _MAX_TOPIC_CHARS = 1_000
 
@@ -50,12 +50,12 @@ _PROMPTS = {
 }
 
 
-def _shown(connection: Connection) -> Mapping[str, _Prompt]:
+def _shown(connection: McpConnection) -> Mapping[str, _Prompt]:
     may_forget = connection.has_forgetting
     return {name: prompt for name, prompt in _PROMPTS.items() if may_forget or not prompt.forgets}
 
 
-def listed(connection: Connection) -> list[types.Prompt]:
+def listed(connection: McpConnection) -> list[types.Prompt]:
     """Return the prompts that a connection is shown."""
     topic = types.PromptArgument(name="topic", description="Any words.", required=True)
     return [
@@ -66,7 +66,9 @@ def listed(connection: Connection) -> list[types.Prompt]:
     ]
 
 
-def get(connection: Connection, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+def get(
+    connection: McpConnection, name: str, arguments: Mapping[str, str]
+) -> types.GetPromptResult:
     """Return the text of a prompt.
 
     Raises:

@@ -12,7 +12,7 @@ from app.kernel.errors import InvalidArgument, ServiceError
 from app.kernel.names import parse_text_id
 from app.kernel.permissions import Permission
 from app.surfaces.console.api import ApiRefusal, Json
-from app.surfaces.mcp.connections import Connection
+from app.surfaces.mcp.connections import McpConnection
 from app.surfaces.tools import arguments, calls, texts
 from app.surfaces.tools.bank import Bank
 
@@ -25,7 +25,7 @@ _NOT_FOUND = -32_002
 """The code of a resource that does not exist. Source: MCP, server resources, error handling."""
 
 
-async def listed(connection: Connection) -> list[types.Resource]:
+async def listed(connection: McpConnection) -> list[types.Resource]:
     """Return the resources of a connection; none where its scope is open.
 
     Raises:
@@ -59,7 +59,7 @@ async def listed(connection: Connection) -> list[types.Resource]:
     return found
 
 
-def templates(connection: Connection) -> list[types.ResourceTemplate]:
+def templates(connection: McpConnection) -> list[types.ResourceTemplate]:
     """Return the forms of resources that are not listed."""
     if not connection.scope.is_fixed:
         return []
@@ -74,7 +74,7 @@ def templates(connection: Connection) -> list[types.ResourceTemplate]:
     ]
 
 
-async def read(connection: Connection, uri: str) -> types.TextResourceContents:
+async def read(connection: McpConnection, uri: str) -> types.TextResourceContents:
     """Return the content of a resource.
 
     Raises:
@@ -103,7 +103,7 @@ def _reader(uri: str) -> _Reader | None:
 
 
 async def _recent(bank: Bank) -> str:
-    answer = await calls.list_memories(bank, arguments.ListMemories(limit=_RECENT_MEMORIES))
+    answer = await calls.list_memories(bank, arguments.ListArguments(limit=_RECENT_MEMORIES))
     lines = map(texts.memory_line, answer.result["memories"])
     return "\n".join(f"- {line}" for line in lines) or texts.NOTHING_STORED
 

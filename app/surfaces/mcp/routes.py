@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
 from app.adapters.shared import Shared
-from app.surfaces.mcp.connections import CONNECTION, Connection
+from app.surfaces.mcp.connections import CONNECTION, McpConnection
 from app.surfaces.mcp.paths import PATH
 from app.web.demands import Demand
 from app.web.routing import Router
@@ -36,7 +36,7 @@ router = Router(
 @router.post(PATH + "/{engine}", operation_id="callMcp")
 async def call_mcp(request: Request) -> Response:
     """Answer a message of an MCP client."""
-    connection = await Connection.of(request, request.path_params.get("engine"))
+    connection = await McpConnection.of(request, request.path_params.get("engine"))
     setattr(request.state, CONNECTION, connection)
     return _Answer(await request.body())
 

@@ -61,7 +61,7 @@ class Arguments(BaseModel):
         return {**rest, "query": given[meant]}
 
 
-class Search(Arguments):
+class SearchArguments(Arguments):
     """Arguments of `search_memories`."""
 
     asks = True
@@ -71,7 +71,7 @@ class Search(Arguments):
     max_tokens: _Tokens | None = None
 
 
-class ListMemories(Arguments):
+class ListArguments(Arguments):
     """Arguments of `list_memories`."""
 
     limit: int = Field(20, ge=1, le=100)
@@ -81,14 +81,14 @@ class ListMemories(Arguments):
     )
 
 
-class History(Arguments):
+class HistoryArguments(Arguments):
     """Arguments of `memory_history`."""
 
     id: _Id
     limit: int = Field(10, ge=1, le=50)
 
 
-class Remember(Arguments):
+class RememberArguments(Arguments):
     """Arguments of `remember`."""
 
     facts: list[_Fact] = Field(min_length=1, max_length=5)
@@ -102,20 +102,20 @@ class Message(Arguments):
     text: Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=_MAX_TEXT_CHARS)]
 
 
-class Learn(Arguments):
+class LearnArguments(Arguments):
     """Arguments of `learn_from_conversation`."""
 
     messages: list[Message] = Field(min_length=1, max_length=100)
 
 
-class Update(Arguments):
+class UpdateArguments(Arguments):
     """Arguments of `update_memory`."""
 
     id: _Id
     fact: _Fact
 
 
-class Forget(Arguments):
+class ForgetArguments(Arguments):
     """Arguments of `forget_memory`: ids, or a query that names candidates."""
 
     asks = True
@@ -129,14 +129,14 @@ class Forget(Arguments):
         return self
 
 
-class Restore(Arguments):
+class RestoreArguments(Arguments):
     """Arguments of `restore_memory`."""
 
     id: _Id
     revision: _Id | None = Field(None, description="As memory_history shows it.")
 
 
-class Recall(Arguments):
+class RecallArguments(Arguments):
     """Arguments of `recall_conversation`."""
 
     asks = True

@@ -29,14 +29,14 @@ _ANY_SESSION = "-"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a tool gives: a text for the model, and the same as JSON."""
+class ToolAnswer:
+    """The answer of a tool: a text for the model, and the same as JSON."""
 
     text: str
     result: dict[str, Any]
 
 
-async def search_memories(bank: Bank, asked: arguments.Search) -> Answer:
+async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolAnswer:
     """Find memories by meaning and words."""
     found = await bank.retrieve(
         similaritySearchParams={"searchQuery": asked.query, "topK": asked.limit},
@@ -50,14 +50,14 @@ async def search_memories(bank: Bank, asked: arguments.Search) -> Answer:
     if found["omittedCount"]:
         result["omitted"] = found["omittedCount"]
     if memories:
-        return Answer(texts.memory_lines(memories, result), result)
+        return ToolAnswer(texts.memory_lines(memories, result), result)
     any_memory = await bank.retrieve(simpleRetrievalParams={"pageSize": 1})
     result["scope_is_empty"] = not any_memory["retrievedMemories"]
     nothing = texts.NOTHING_STORED if result["scope_is_empty"] else texts.NOTHING_NEAR
-    return Answer(nothing, result)
+    return ToolAnswer(nothing, result)
 
 
-async def list_memories(bank: Bank, asked: arguments.ListMemories) -> Answer:
+async def list_memories(bank: Bank, asked: arguments.ListArguments) -> ToolAnswer:
     """List memories, the last changed first."""
     wanted = [bank.filter_of_scope()]
     if asked.changed_since is not None:
@@ -73,10 +73,12 @@ async def list_memories(bank: Bank, asked: arguments.ListMemories) -> Answer:
     result: dict[str, Any] = {"memories": [entry(memory) for memory in page["memories"]]}
     if page["nextPageToken"]:
         result["next_page_token"] = page["nextPageToken"]
-    return Answer(texts.memory_lines(result["memories"], result) or texts.NOTHING_STORED, result)
+    return ToolAnswer(
+        texts.memory_lines(result["memories"], result) or texts.NOTHING_STORED, result
+    )
 
 
-async def memory_history(bank: Bank, asked: arguments.History) -> Answer:
+async def memory_history(bank: Bank, asked: arguments.HistoryArguments) -> ToolAnswer:
     """Show how a memory changed, newest first."""
     await bank.memory(asked.id, with_deleted=True)
     # One more, which the last one shown is compared with.
@@ -85,7 +87,7 @@ async def memory_history(bank: Bank, asked: arguments.History) -> Answer:
     found = page["memoryRevisions"] or []
     older = [*found[1:], None][: len(found)]
     revisions = [_revision(*pair) for pair in zip(found, older, strict=True)][: asked.limit]
-    return Answer(texts.revision_lines(revisions), {"revisions": revisions})
+    return ToolAnswer(texts.revision_lines(revisions), {"revisions": revisions})
 
 
 def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
@@ -103,14 +105,14 @@ def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
     }
 
 
-async def remember(bank: Bank, asked: arguments.Remember) -> Answer:
+async def remember(bank: Bank, asked: arguments.RememberArguments) -> ToolAnswer:
     """Store facts, merged with what is known."""
     topics = {"topics": topics_of(asked.topics)} if asked.topics else {}
     facts = [{"fact": fact, **topics} for fact in asked.facts]
     return await _generated(bank, len(facts), directMemoriesSource={"directMemories": facts})
 
 
-async def learn_from_conversation(bank: Bank, asked: arguments.Learn) -> Answer:
+async def learn_from_conversation(bank: Bank, asked: arguments.LearnArguments) -> ToolAnswer:
     """Extract facts from messages, merged with what is known."""
     events = [
         {
@@ -124,7 +126,7 @@ async def learn_from_conversation(bank: Bank, asked: arguments.Learn) -> Answer:
     return await _generated(bank, None, directContentsSource={"events": events})
 
 
-async def _generated(bank: Bank, facts: int | None, **source: Any) -> Answer:  # noqa: ANN401 - a field of the request
+async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer:  # noqa: ANN401 - a field of the request
     """Return what a generation made of its source.
 
     Args:
@@ -145,7 +147,7 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> Answer:  #
     name = last_part(operation["name"])
     if not operation["done"]:
         result = {"memories": [], "operation": name, "done": False}
-        return Answer(texts.under_way(name), result)
+        return ToolAnswer(texts.under_way(name), result)
     if operation["error"]:
         raise refusal_of(operation)
     changes = await bank.changes(operation)
@@ -155,10 +157,10 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> Answer:  #
     result = {"memories": changes, "not_stored": not_stored, "operation": name}
     if reasons:
         result["reasons"] = dict(reasons)
-    return Answer(text, result)
+    return ToolAnswer(text, result)
 
 
-async def update_memory(bank: Bank, asked: arguments.Update) -> Answer:
+async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAnswer:
     """Replace the text of a memory."""
     try:
         before = await _write(bank, asked)
@@ -167,12 +169,12 @@ async def update_memory(bank: Bank, asked: arguments.Update) -> Answer:
             raise
         # The model has seen no etag, so it means the memory as it is now.
         before = await _write(bank, asked)
-    return Answer(
+    return ToolAnswer(
         texts.updated(before, asked.fact, asked.id), {"before": before, "after": asked.fact}
     )
 
 
-async def _write(bank: Bank, asked: arguments.Update) -> str:
+async def _write(bank: Bank, asked: arguments.UpdateArguments) -> str:
     """Write a fact over the memory that was read; return the former fact."""
     memory = await bank.memory(asked.id)
     await bank.api.send(
@@ -186,7 +188,7 @@ async def _write(bank: Bank, asked: arguments.Update) -> str:
     return texts.fact_of(memory)
 
 
-async def forget_memory(bank: Bank, asked: arguments.Forget) -> Answer:
+async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAnswer:
     """Delete memories by their ids; name candidates for a query."""
     if asked.ids is None:
         return await _candidates(bank, asked.query or "")
@@ -200,14 +202,14 @@ async def forget_memory(bank: Bank, asked: arguments.Forget) -> Answer:
     until = await _recoverable_until(bank, ids[0])
     if until is not None:
         result["recover_until"] = until
-    return Answer(texts.forgotten_lines(forgotten, until), result)
+    return ToolAnswer(texts.forgotten_lines(forgotten, until), result)
 
 
-async def _candidates(bank: Bank, query: str) -> Answer:
+async def _candidates(bank: Bank, query: str) -> ToolAnswer:
     search = {"searchQuery": query, "topK": _CANDIDATES}
     found = await bank.retrieve(similaritySearchParams=search)
     candidates = [entry(hit["memory"]) for hit in found["retrievedMemories"]]
-    return Answer(texts.candidate_lines(candidates), {"candidates": candidates})
+    return ToolAnswer(texts.candidate_lines(candidates), {"candidates": candidates})
 
 
 async def _recoverable_until(bank: Bank, memory: str) -> str | None:
@@ -218,7 +220,7 @@ async def _recoverable_until(bank: Bank, memory: str) -> str | None:
         return None
 
 
-async def restore_memory(bank: Bank, asked: arguments.Restore) -> Answer:
+async def restore_memory(bank: Bank, asked: arguments.RestoreArguments) -> ToolAnswer:
     """Bring a deleted memory back, or a living one to an earlier revision."""
     memory = await bank.memory(asked.id, with_deleted=True)
     path, revision = bank.path_of(asked.id), asked.revision
@@ -229,7 +231,7 @@ async def restore_memory(bank: Bank, asked: arguments.Restore) -> Answer:
         body = {"targetRevisionId": target}
         await bank.api.send("POST", f"{path}:rollback", body, request_id=bank.request_id)
     fact = texts.fact_of(await bank.memory(asked.id))
-    return Answer(texts.restored(fact, asked.id), {"fact": fact})
+    return ToolAnswer(texts.restored(fact, asked.id), {"fact": fact})
 
 
 async def _earlier(bank: Bank, memory: Json) -> str:
@@ -249,7 +251,7 @@ async def _earlier(bank: Bank, memory: Json) -> str:
     raise InvalidArgument(message, Reason.FIELD_INVALID)
 
 
-async def recall_conversation(bank: Bank, asked: arguments.Recall) -> Answer:
+async def recall_conversation(bank: Bank, asked: arguments.RecallArguments) -> ToolAnswer:
     """Find passages of conversations, word for word."""
     body: dict[str, Any] = {
         "query": asked.query,
@@ -266,7 +268,7 @@ async def recall_conversation(bank: Bank, asked: arguments.Recall) -> Answer:
             body["excludeRecent"] = bank.exclude_recent
         found = await bank.api.ask(f"{path}:recall", body)
     spans = [_passage(span, session) for span in found["spans"]]
-    return Answer(texts.passage_lines(spans), {"passages": spans})
+    return ToolAnswer(texts.passage_lines(spans), {"passages": spans})
 
 
 def _user_of(bank: Bank) -> str:
@@ -305,7 +307,7 @@ def _passage(span: Json, session: str | None) -> dict[str, Any]:
     return {**place, **time, "speaker": span["speaker"], "text": span["text"]}
 
 
-CALLS: Mapping[ToolName, Callable[[Bank, Any], Awaitable[Answer]]] = {
+CALLS: Mapping[ToolName, Callable[[Bank, Any], Awaitable[ToolAnswer]]] = {
     ToolName.SEARCH_MEMORIES: search_memories,
     ToolName.LIST_MEMORIES: list_memories,
     ToolName.MEMORY_HISTORY: memory_history,
@@ -316,4 +318,4 @@ CALLS: Mapping[ToolName, Callable[[Bank, Any], Awaitable[Answer]]] = {
     ToolName.RESTORE_MEMORY: restore_memory,
     ToolName.RECALL_CONVERSATION: recall_conversation,
 }
-"""What runs each tool."""
+"""The function that runs each tool."""

@@ -82,7 +82,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Finds what is remembered about the user, nearest first. Use it before answering"
             " anything that may depend on the user's preferences, past or plans. Ask with a whole"
             f" question. {_SEARCH_HINT}",
-            arguments.Search,
+            arguments.SearchArguments,
             frozenset({Permission.MEMORIES_RETRIEVE}),
             is_read_only=True,
         ),
@@ -91,7 +91,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "List memories",
             "Lists memories, the last changed first; for an overview, or for what changed since a"
             f" date. To find something, search_memories is better. {_SEARCH_HINT}",
-            arguments.ListMemories,
+            arguments.ListArguments,
             frozenset({Permission.MEMORIES_LIST}),
             is_read_only=True,
         ),
@@ -100,7 +100,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Show a memory's history",
             "Shows how one memory changed, newest first: when, what it said, and the revision ids"
             " that restore_memory takes.",
-            arguments.History,
+            arguments.HistoryArguments,
             frozenset({Permission.REVISIONS_LIST, Permission.MEMORIES_GET}),
             is_read_only=True,
         ),
@@ -110,7 +110,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Stores lasting facts about the user, one short sentence each, in the user's words."
             " What is known already is not stored twice; what contradicts a memory updates it."
             " Never store passwords, keys or card numbers, nor passing remarks.",
-            arguments.Remember,
+            arguments.RememberArguments,
             frozenset({Permission.MEMORIES_GENERATE, Permission.OPERATIONS_GET}),
             is_idempotent=True,
         ),
@@ -119,7 +119,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Learn from a conversation",
             "Extracts lasting facts from messages and stores them, merged with what is known. Use"
             " it at the end of a conversation; for single facts, remember is better.",
-            arguments.Learn,
+            arguments.LearnArguments,
             frozenset({Permission.MEMORIES_GENERATE, Permission.OPERATIONS_GET}),
         ),
         Tool(
@@ -127,7 +127,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Update a memory",
             "Replaces the text of one memory, when the user corrects it. Give the whole new"
             " sentence. The former text stays in the history.",
-            arguments.Update,
+            arguments.UpdateArguments,
             frozenset({Permission.MEMORIES_UPDATE, Permission.MEMORIES_GET}),
             is_idempotent=True,
         ),
@@ -137,7 +137,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Forgets memories by their ids, only when the user asks for it. With query it forgets"
             " nothing, but lists candidates: show them, then call again with ids. For a while,"
             " restore_memory brings them back.",
-            arguments.Forget,
+            arguments.ForgetArguments,
             frozenset(
                 {
                     Permission.MEMORIES_DELETE,
@@ -153,7 +153,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Restore a memory",
             "Brings a forgotten memory back, or takes a memory back to an earlier revision;"
             " without one, to the revision before the present.",
-            arguments.Restore,
+            arguments.RestoreArguments,
             frozenset(
                 {
                     Permission.MEMORIES_ROLLBACK,
@@ -167,7 +167,7 @@ TOOLS: Mapping[ToolName, Tool] = {
             "Recall conversations",
             "Finds passages of earlier conversations with the user, word for word. Use it when the"
             " user refers to something said before that memories do not hold.",
-            arguments.Recall,
+            arguments.RecallArguments,
             frozenset({Permission.EVENTS_LIST, Permission.SESSIONS_GET}),
             is_read_only=True,
         ),
@@ -226,7 +226,7 @@ def _upper(schema: Mapping[str, Any]) -> Schema:
 
 
 FORMATS = {"openai": openai, "gemini": gemini, "anthropic": anthropic}
-"""What makes the declaration of a tool for a model API, by the name of the format."""
+"""The functions that declare a tool to model APIs, by the name of the format."""
 
 
 def without(schema: Schema, names: Sequence[str]) -> Schema:

@@ -30,7 +30,7 @@ _SECONDS = Histogram("memory_bank_tool_seconds", "Duration of calls of tools.", 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call of a tool came to.
+    """The result of a call of a tool, or why there is none.
 
     Attributes:
         text: for the model.

@@ -72,7 +72,7 @@ class CallMemoryToolRequest(WireModel):
 
 
 class CallMemoryToolResponse(WireModel):
-    """What the tool gave."""
+    """The answer of a tool."""
 
     text: str = Field(description="What the model is told, as the tool's message.")
     result: dict[str, Any] | None = Field(

@@ -1,4 +1,4 @@
-"""Whose memories a request is about: pairs of the key, then of the connection, then of the model.
+"""Scopes of tools: pairs of the key, then of the connection, then of the model.
 
 Retrieval matches scopes exactly, so a key bound to `user_id=42` may widen its scope by a pair.
 """
@@ -26,7 +26,7 @@ _FORM = (
 
 @dataclass(frozen=True)
 class ChosenScope:
-    """What is known of a scope before a tool is called.
+    """The part of a scope that is known before a tool is called.
 
     Attributes:
         pairs: the pairs that are fixed.

@@ -1,0 +1,34 @@
+"""Calls of a service elsewhere by what runs beside an agent."""
+
+import json
+from collections.abc import Callable
+
+import httpx2
+
+_SECONDS = 90.0
+"""More than the longest wait of a tool."""
+_REFUSALS = 400
+
+
+def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
+    """Return a client that sends a key and follows no redirect.
+
+    Args:
+        key: of the service.
+        refused: told the message of each answer that is an error of the service.
+    """
+
+    async def listen(response: httpx2.Response) -> None:
+        if response.status_code < _REFUSALS:
+            return
+        try:
+            message = json.loads(await response.aread())["error"]["message"]
+        except (ValueError, LookupError, TypeError):
+            return
+        refused(str(message))
+
+    return httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=_SECONDS,
+        event_hooks={"response": [listen]},
+    )

@@ -1,0 +1,85 @@
+"""The command `memory-bank mcp`, and the lines that connect an agent to a key.
+
+The proxy, `app.surfaces.mcp.stdio`, is slow to import and so imported only when needed.
+"""
+
+import asyncio
+import json
+import shlex
+from typing import Annotated
+
+import typer
+
+from app.adapters.terminal import MISUSED, fail
+from app.settings.environment import PREFIX, environment
+
+KEY_VARIABLE = f"{PREFIX}CLIENT_KEY"
+_URL_VARIABLE = f"{PREFIX}CLIENT_URL"
+_DEFAULT_URL = "http://127.0.0.1:8000"
+_PATH = "/mcp"
+_NAME = "memory"
+
+
+def mcp(
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option(help=f"The service's MCP endpoint; absent: {_URL_VARIABLE} and /mcp."),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=VALUE of the scope, where the key does not fix it; repeatable."),
+    ] = None,
+) -> None:
+    """Serve MCP on standard input and output, for clients that cannot use HTTP.
+
+    The key is read from MEMORY_BANK_CLIENT_KEY, never from an argument, which others could read.
+    """
+    key = environment().get(KEY_VARIABLE, "").strip()
+    if not key:
+        fail(
+            f"Set {KEY_VARIABLE} to a key, such as one of `keys create --for-agent USER`.", MISUSED
+        )
+    pairs = dict(_pair(written) for written in scope or ())
+    from app.surfaces.mcp import stdio  # noqa: PLC0415 - as the module says
+
+    asyncio.run(stdio.run(url or endpoint(), pairs, key))
+
+
+def _pair(written: str) -> tuple[str, str]:
+    key, separator, value = written.partition("=")
+    if not separator or not key:
+        fail("--scope: must be KEY=VALUE, such as user_id=42.", MISUSED)
+    return key, value
+
+
+def endpoint() -> str:
+    """Return the URL of the MCP endpoint as clients see it."""
+    return environment().get(_URL_VARIABLE, _DEFAULT_URL).rstrip("/") + _PATH
+
+
+def connecting_lines(secret: str, url: str) -> str:
+    """Return what to paste into agents so that they use a key."""
+    header = {"Authorization": f"Bearer {secret}"}
+    http = {"url": url, "headers": header}
+    proxy = {
+        "command": "memory-bank",
+        "args": ["mcp", "--url", url],
+        "env": {KEY_VARIABLE: secret},
+    }
+    bearer = shlex.quote(f"Authorization: Bearer {secret}")
+    return "\n\n".join(
+        [
+            "Claude Code:\n"
+            f"claude mcp add --transport http {_NAME} {shlex.quote(url)} --header {bearer}",
+            f"Cursor, in ~/.cursor/mcp.json:\n{_json({'mcpServers': {_NAME: http}})}",
+            "VS Code, in .vscode/mcp.json:\n"
+            + _json({"servers": {_NAME: {"type": "http", **http}}}),
+            "Claude Desktop, in claude_desktop_config.json:\n"
+            + _json({"mcpServers": {_NAME: proxy}}),
+        ]
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

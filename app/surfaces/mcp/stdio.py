@@ -1,0 +1,150 @@
+"""A proxy for clients that speak MCP over standard input and output only.
+
+Each message is a request of its own to the service, so the proxy outlives the service's restarts.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import mcp_types as types
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from app.adapters.remote import client_with
+from app.kernel.release import RELEASE
+from app.surfaces.mcp.instructions import INSTRUCTIONS
+from app.surfaces.tools.scopes import PREFIX
+
+_VERSION = "2026-07-28"
+"""The revision without a handshake, which the service speaks."""
+_T = TypeVar("_T")
+_Context = ServerRequestContext[Any, Any]
+_Page = types.PaginatedRequestParams | None
+
+
+async def run(url: str, scope: Mapping[str, str], key: str) -> None:
+    """Serve until standard input ends.
+
+    Args:
+        url: of the service's MCP endpoint.
+        scope: pairs that are added to those of the key.
+        key: of the service.
+    """
+    pairs = urlencode({f"{PREFIX}{name}": value for name, value in scope.items()})
+    separator = "&" if "?" in url else "?"
+    server = _Remote(url + (f"{separator}{pairs}" if pairs else ""), url, key).server()
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class _Unanswered(Exception):
+    """The service cannot be reached, or refuses; the message says so in a sentence."""
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """The service.
+
+    Attributes:
+        url: of its endpoint, with the scope.
+        shown: the URL as messages name it.
+        key: that is sent.
+    """
+
+    url: str
+    shown: str
+    key: str
+
+    def server(self) -> Server[Any]:
+        """Return the server that hands every message on."""
+        return Server[Any](
+            "open-memory-bank",
+            version=RELEASE,
+            title="Open Memory Bank",
+            instructions=INSTRUCTIONS,
+            get_tool_input_schema=lambda _: None,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+        )
+
+    async def _ask(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
+        """Return what the service answers to one message.
+
+        Raises:
+            MCPError: the service's own error.
+            _Unanswered: there is no answer of the protocol.
+        """
+        refusals: list[str] = []
+        try:
+            async with (
+                client_with(self.key, refusals.append) as http,
+                Client(
+                    streamable_http_client(self.url, http_client=http), mode=_VERSION, cache=None
+                ) as client,
+            ):
+                return await work(client)
+        except MCPError as error:
+            if refusals:
+                raise _Unanswered(refusals[-1]) from None
+            raise error from None
+        except Exception as error:  # noqa: BLE001 - the SDK raises groups of whatever failed
+            # Standard error alone: standard output has the protocol.
+            sys.stderr.write(f"{type(error).__name__} at {self.shown}\n")
+            raise _Unanswered(f"cannot reach {self.shown}") from None
+
+    async def _told(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
+        """Return what the service answers, or raise the protocol's error."""
+        try:
+            return await self._ask(work)
+        except _Unanswered as refused:
+            raise MCPError(types.INTERNAL_ERROR, str(refused)) from None
+
+    async def _list_tools(self, _: _Context, page: _Page) -> types.ListToolsResult:
+        return await self._told(lambda client: client.list_tools(cursor=_cursor(page)))
+
+    async def _call_tool(
+        self, _: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        try:
+            return await self._ask(
+                lambda client: client.call_tool(params.name, params.arguments or {})
+            )
+        except _Unanswered as refused:
+            # For the model, which can tell the user.
+            text = types.TextContent(type="text", text=str(refused))
+            return types.CallToolResult(content=[text], is_error=True)
+
+    async def _list_resources(self, _: _Context, page: _Page) -> types.ListResourcesResult:
+        return await self._told(lambda client: client.list_resources(cursor=_cursor(page)))
+
+    async def _list_templates(self, _: _Context, page: _Page) -> types.ListResourceTemplatesResult:
+        return await self._told(lambda client: client.list_resource_templates(cursor=_cursor(page)))
+
+    async def _read_resource(
+        self, _: _Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return await self._told(lambda client: client.read_resource(str(params.uri)))
+
+    async def _list_prompts(self, _: _Context, page: _Page) -> types.ListPromptsResult:
+        return await self._told(lambda client: client.list_prompts(cursor=_cursor(page)))
+
+    async def _get_prompt(
+        self, _: _Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        return await self._told(lambda client: client.get_prompt(params.name, params.arguments))
+
+
+def _cursor(page: _Page) -> str | None:
+    return None if page is None else page.cursor
