@@ -68,17 +68,14 @@ def connecting_lines(secret: str, url: str) -> str:
         "env": {KEY_VARIABLE: secret},
     }
     bearer = shlex.quote(f"Authorization: Bearer {secret}")
-    return "\n\n".join(
-        [
-            "Claude Code:\n"
-            f"claude mcp add --transport http {_NAME} {shlex.quote(url)} --header {bearer}",
-            f"Cursor, in ~/.cursor/mcp.json:\n{_json({'mcpServers': {_NAME: http}})}",
-            "VS Code, in .vscode/mcp.json:\n"
-            + _json({"servers": {_NAME: {"type": "http", **http}}}),
-            "Claude Desktop, in claude_desktop_config.json:\n"
-            + _json({"mcpServers": {_NAME: proxy}}),
-        ]
-    )
+    claude = f"claude mcp add --transport http {_NAME} {shlex.quote(url)} --header {bearer}"
+    lines = {
+        "Claude Code": claude,
+        "Cursor, in ~/.cursor/mcp.json": _json({"mcpServers": {_NAME: http}}),
+        "VS Code, in .vscode/mcp.json": _json({"servers": {_NAME: {"type": "http", **http}}}),
+        "Claude Desktop, in claude_desktop_config.json": _json({"mcpServers": {_NAME: proxy}}),
+    }
+    return "\n\n".join(f"{client}:\n{text}" for client, text in lines.items())
 
 
 def _json(value: object) -> str:

@@ -223,6 +223,37 @@ _ANY_KEY = [
     _any_key("/v1/self"),
 ]
 
+# Any key may speak to them; their tools, which call other routes, are tried in tests/api/tools.
+_TOOLS = [
+    Route(
+        "POST",
+        "/mcp",
+        (),
+        None,
+        Told.ALL,
+        # The engine that such a key is bound to is the one that is served.
+        engine=Told.ALL,
+        body=lambda _: {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+    ),
+    Route(
+        "POST",
+        "/mcp/{engine}",
+        (),
+        None,
+        Told.ALL,
+        body=lambda _: {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+    ),
+    Route(
+        "POST",
+        ENGINE + "/memoryTools:call",
+        (),
+        None,
+        Told.ALL,
+        body=lambda _: {"name": "nothing"},
+        status=404,
+    ),
+]
+
 _list = partial(Route, "GET", role="viewer", scope=Told.NOTHING)
 _get = partial(Route, "GET", role="viewer", scope=Told.GONE)
 _ask = partial(Route, "POST", role="viewer", scope=Told.NOTHING, make=with_memory, body=_scope)
@@ -305,6 +336,7 @@ _VIEWER = [
     _get(_NAMESPACE + "/artifacts", ("artifacts.reference",), make=with_artifact),
     _get(_ARTIFACT, ("artifacts.reference",), make=with_artifact),
     Route("GET", ENGINE + "/toolSpecs", ("artifacts.reference",), "viewer", Told.ALL),
+    Route("GET", ENGINE + "/memoryToolSpecs", ("engines.get",), "viewer", Told.ALL),
 ]
 
 _user = partial(Route, role="user", scope=Told.GONE)
@@ -500,5 +532,5 @@ _ADMIN = [
     _admin("DELETE", ENGINE, ("engines.delete",), make=with_engine),
 ]
 
-ROUTES = [*_ANY_KEY, *_VIEWER, *_USER, *_EDITOR, *_SERVICE, *_ADMIN]
+ROUTES = [*_ANY_KEY, *_TOOLS, *_VIEWER, *_USER, *_EDITOR, *_SERVICE, *_ADMIN]
 """Reads first, and what takes the most away last."""

@@ -1,0 +1,138 @@
+"""The definitions of tools: what a prompt pays for them, and what model APIs accept."""
+
+import json
+from typing import Any
+
+import anthropic.types
+import jsonschema
+import openai.types.chat
+import pytest
+from google.genai.types import FunctionDeclaration
+from pydantic import TypeAdapter
+
+from app.kernel.auth import Caller, Reach
+from app.kernel.errors import InvalidArgument
+from app.kernel.memory_tools import ToolName
+from app.kernel.permissions import OF_ROLE, Role
+from app.settings.settings import Settings
+from app.surfaces.tools import catalogue
+from app.surfaces.tools.calls import CALLS
+from app.surfaces.tools.catalogue import TOOLS, Tool
+from app.surfaces.tools.scopes import choose
+
+USUAL = Settings().mcp_tools
+FIXED = choose({}, {"user_id": "42"})
+OPEN = choose({}, {})
+_CHARS_A_TOKEN = 4
+
+
+def _caller(role: Role, reach: Reach | None = None) -> Caller:
+    return Caller("k", OF_ROLE[role], reach or Reach())
+
+
+def _tokens(tools: list[Tool], *, is_fixed: bool) -> float:
+    scope = FIXED if is_fixed else OPEN
+    texts = (f"{tool.name}{tool.description}{json.dumps(tool.schema_for(scope))}" for tool in tools)
+    return sum(map(len, texts)) / _CHARS_A_TOKEN
+
+
+def test_the_definitions_are_within_their_budget() -> None:
+    tools = catalogue.shown(_caller(Role.ADMIN), USUAL)
+    assert len(tools) == 8
+    assert 0 < _tokens(tools, is_fixed=True) <= 1_500
+    assert _tokens(tools, is_fixed=False) <= 1_750
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+def test_a_description_has_at_most_60_words(tool: Tool) -> None:
+    assert 5 <= len(tool.description.split()) <= 60
+
+
+@pytest.mark.parametrize(
+    ("role", "count"), [(Role.VIEWER, 3), (Role.USER, 5), (Role.EDITOR, 8), (Role.ADMIN, 8)]
+)
+def test_a_role_is_shown_what_it_may_use(role: Role, count: int) -> None:
+    bound = Reach(conditions={"user_id": frozenset({"42"})})
+    assert len(catalogue.shown(_caller(role), USUAL)) == count
+    assert len(catalogue.shown(_caller(role, bound), USUAL)) == count
+
+
+def test_each_tool_is_run_by_something() -> None:
+    assert set(TOOLS) == set(CALLS) == set(ToolName)
+
+
+def test_only_forgetting_is_destructive() -> None:
+    destructive = {name for name, tool in TOOLS.items() if tool.is_destructive}
+    assert destructive == {ToolName.FORGET_MEMORY}
+    read_only = {name for name, tool in TOOLS.items() if tool.is_read_only}
+    assert read_only == {
+        ToolName.SEARCH_MEMORIES,
+        ToolName.LIST_MEMORIES,
+        ToolName.MEMORY_HISTORY,
+        ToolName.RECALL_CONVERSATION,
+    }
+
+
+@pytest.mark.parametrize("scope", [FIXED, OPEN, choose({"user_id": frozenset("12")}, {})])
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+def test_each_schema_is_json_schema_and_closed(tool: Tool, scope: Any) -> None:
+    schema = tool.schema_for(scope)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["additionalProperties"] is False
+    assert ("scope" in schema["properties"]) is not scope.is_fixed
+    assert ("scope" in schema.get("required", ())) is not scope.is_fixed
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
+    TypeAdapter(openai.types.chat.ChatCompletionToolParam).validate_python(
+        catalogue.openai(tool, tool.schema)
+    )
+    TypeAdapter(anthropic.types.ToolParam).validate_python(catalogue.anthropic(tool, tool.schema))
+    # Its model refuses every keyword that it does not know.
+    declared = FunctionDeclaration.model_validate(catalogue.gemini(tool, tool.schema))
+    assert declared.parameters is not None
+    assert declared.parameters.type == "OBJECT"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        (
+            ToolName.SEARCH_MEMORIES,
+            {"query": "tea", "limit": 99},
+            "limit: must be 1 to 50. search_memories accepts: query, limit, topics, max_tokens.",
+        ),
+        (ToolName.SEARCH_MEMORIES, {}, "query: is required."),
+        (ToolName.SEARCH_MEMORIES, {"query": " "}, "query: must not be blank."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "3"}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "top": 3}, "top: is not a parameter."),
+        (ToolName.REMEMBER, {"facts": []}, "facts: must be a list of 1 to 5 items."),
+        (ToolName.REMEMBER, "tea", "arguments: must be an object."),
+        (ToolName.FORGET_MEMORY, {}, "give either ids or query."),
+        (
+            ToolName.LEARN_FROM_CONVERSATION,
+            {"messages": [{"role": "system", "text": "x"}]},
+            "messages[0].role: must be user or assistant.",
+        ),
+        (
+            ToolName.LIST_MEMORIES,
+            {"changed_since": "lately"},
+            "changed_since: must be a date or time such as 2030-01-31.",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named_with_what_is_accepted(
+    name: ToolName, given: object, told: str
+) -> None:
+    tool = TOOLS[name]
+    with pytest.raises(InvalidArgument) as refused:
+        tool.read(given, tool.schema)
+    assert refused.value.message.startswith(told)
+    assert f"{name} accepts: " in refused.value.message
+
+
+@pytest.mark.parametrize("invented", ["q", "text"])
+def test_models_may_call_a_query_otherwise(invented: str) -> None:
+    tool = TOOLS[ToolName.SEARCH_MEMORIES]
+    assert tool.read({invented: "tea"}, tool.schema).model_dump()["query"] == "tea"
