@@ -95,11 +95,11 @@ class _Remote:
                 ) as client,
             ):
                 return await work(client)
-        except MCPError as error:
+        except Exception as error:  # noqa: BLE001 - the SDK raises groups of whatever failed
             if refusals:
                 raise _Unanswered(refusals[-1]) from None
-            raise error from None
-        except Exception as error:  # noqa: BLE001 - the SDK raises groups of whatever failed
+            if isinstance(error, MCPError):
+                raise
             # Standard error alone: standard output has the protocol.
             sys.stderr.write(f"{type(error).__name__} at {self.shown}\n")
             raise _Unanswered(f"cannot reach {self.shown}") from None

@@ -1,0 +1,184 @@
+"""MCP as agents use it: the SDK's client, two servers behind a balancer, the proxy, the command."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+
+from app.adapters.postgres.server import find_running
+from tests.packaging.checkout import scratch_folder
+from tests.support import forks, live
+from tests.support.live import LiveServer
+from tests.support.mcp_scenario import over_http, scenario, told
+
+_SECRET = re.compile(r"^API key, shown only this once: (\S+)$", re.MULTILINE)
+_SETTINGS = {"MEMORY_BANK_EMBEDDER": "hash", "MEMORY_BANK_LOG_LEVEL": "WARNING"}
+_SECOND = 1.0
+_PAUSE_SECONDS = 0.02
+
+
+@dataclass
+class Deployment:
+    """Two servers on one database, and the folder of that."""
+
+    folder: Path
+    first: LiveServer
+    second: LiveServer
+
+    @property
+    def ports(self) -> list[int]:
+        return [self.first.port, self.second.port]
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[Deployment]:
+    with scratch_folder() as folder, scratch_folder() as other:
+        first = live.start(folder, None, **_SETTINGS)
+        url = find_running(folder)
+        assert url is not None
+        second = live.start(other, None, MEMORY_BANK_DATABASE_URL=url, **_SETTINGS)
+        found = Deployment(folder, first, second)
+        try:
+            yield found
+        finally:
+            live.stop(found.second)
+            live.stop(found.first)
+
+
+def _keys(deployment: Deployment, *options: str) -> str:
+    arguments = ["-m", "app.process.cli", "keys", *options]
+    variables = {**os.environ, "MEMORY_BANK_DATA_DIR": str(deployment.folder)}
+    done = forks.run(arguments, variables, 120)
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+def _made(deployment: Deployment, user: str) -> str:
+    match = _SECRET.search(_keys(deployment, "create", "--for-agent", user))
+    assert match is not None
+    return match[1]
+
+
+@pytest.fixture(scope="module")
+def key(deployment: Deployment) -> str:
+    return _made(deployment, "42")
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "version"),
+    [
+        ("legacy", "/mcp", "2025-11-25"),
+        ("auto", "/mcp/", "2026-07-28"),
+        ("2026-07-28", "/mcp/1", "2026-07-28"),
+    ],
+)
+async def test_the_scenario_passes_through_two_servers_in_turn(
+    deployment: Deployment, key: str, mode: str, path: str, version: str
+) -> None:
+    assert await over_http(deployment.ports, path, mode, key) == version
+
+
+def test_the_lines_that_connect_agents_have_the_key(deployment: Deployment) -> None:
+    printed = _keys(deployment, "create", "--for-agent", "7")
+    match = _SECRET.search(printed)
+    assert match is not None
+    clients = ("Claude Code:", "Cursor, in", "VS Code, in", "Claude Desktop, in")
+    assert [client in printed for client in clients] == [True] * 4
+    # Once on a line of its own, and once for each client.
+    assert printed.count(match[1]) == 5
+    assert "http://127.0.0.1:8000/mcp" in printed
+    headers = {"Authorization": f"Bearer {match[1]}"}
+    told_of = httpx.get(f"{deployment.first.url}/v1/self", headers=headers).json()
+    assert told_of["roles"] == ["editor"]
+    assert told_of["scopeConditions"] == {"user_id": ["7"]}
+
+
+def _ping(server: LiveServer, key: str) -> int:
+    answer = httpx.post(
+        f"{server.url}/mcp",
+        headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
+        json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
+    )
+    return answer.status_code
+
+
+def test_a_revoked_key_is_refused_within_a_second(deployment: Deployment) -> None:
+    key = _made(deployment, "8")
+    assert [_ping(deployment.first, key), _ping(deployment.second, key)] == [200, 200]
+    _keys(deployment, "revoke", "agent of 8")
+    deadline = time.monotonic() + _SECOND
+    for server in (deployment.first, deployment.second):
+        while (status := _ping(server, key)) == 200 and time.monotonic() < deadline:
+            time.sleep(_PAUSE_SECONDS)
+        assert status == 401
+
+
+def _proxy(url: str, key: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "app.process.cli", "mcp", "--url", url],
+        env={**os.environ, "MEMORY_BANK_CLIENT_KEY": key},
+    )
+
+
+async def _text(client: Client, name: str, **arguments: Any) -> tuple[bool, str]:
+    answer = await client.call_tool(name, arguments)
+    return answer.is_error, getattr(answer.content[0], "text", "")
+
+
+async def test_the_proxy_outlives_a_restart_of_the_service(
+    deployment: Deployment, key: str
+) -> None:
+    url = f"{deployment.second.url}/mcp"
+    async with Client(_proxy(url, key)) as client:
+        await scenario(client)
+        await asyncio.to_thread(live.stop, deployment.second)
+        assert await _text(client, "list_memories") == (True, f"cannot reach {url}")
+        with scratch_folder() as folder:
+            deployment.second = await asyncio.to_thread(
+                _start_again, deployment, folder, deployment.second.port
+            )
+            assert "memories" in await told(client, "list_memories")
+
+
+def _start_again(deployment: Deployment, folder: Path, port: int) -> LiveServer:
+    url = find_running(deployment.folder)
+    assert url is not None
+    return live.start(folder, port, MEMORY_BANK_DATABASE_URL=url, **_SETTINGS)
+
+
+async def test_the_proxy_repeats_the_sentence_of_a_refusal(deployment: Deployment) -> None:
+    async with Client(_proxy(f"{deployment.first.url}/mcp", "omb_wrong")) as client:
+        assert await _text(client, "list_memories") == (True, "The API key is not valid.")
+
+
+def test_the_proxy_needs_a_key() -> None:
+    variables = {name: value for name, value in os.environ.items() if "CLIENT_KEY" not in name}
+    done = forks.run(["-m", "app.process.cli", "mcp"], variables, 60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Set MEMORY_BANK_CLIENT_KEY to a key")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_server_that_is_not_asked_for_mcp_does_not_import_it() -> None:
+    program = (
+        "import sys; from app.process.main import create_app;"
+        " from app.process.serving import offline_resources;"
+        " from app.settings.settings import Settings;"
+        " create_app(offline_resources(Settings()));"
+        " print([name for name in sys.modules if name.partition('.')[0] in ('mcp', 'mcp_types')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
