@@ -95,7 +95,7 @@ class _Remote:
                 ) as client,
             ):
                 return await work(client)
-        except Exception as error:  # noqa: BLE001 - the SDK raises groups of whatever failed
+        except Exception as error:
             if refusals:
                 raise _Unanswered(refusals[-1]) from None
             if isinstance(error, MCPError):

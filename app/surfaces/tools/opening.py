@@ -69,7 +69,7 @@ def open_bank(  # noqa: PLR0913 - what a call is made of
         request_id=id_of_request() or "",
     )
     wait = resources.settings.mcp_wait_seconds
-    return Bank(Api(calls), engine, scope, wait, request_id, session, exclude_recent)
+    return Bank(Api(calls, calls.host), engine, scope, wait, request_id, session, exclude_recent)
 
 
 def as_service_error(refused: ApiRefusal) -> ServiceError:
