@@ -84,5 +84,6 @@ async def mcp_call(
 ) -> dict[str, Any]:
     """Call a tool over MCP; return its result, or the error of the protocol."""
     answer = await mcp(app, key, "tools/call", {"name": name, "arguments": arguments}, **options)
-    body: dict[str, Any] = answer.json()
-    return body.get("result") or body["error"]
+    body = answer.json()
+    told: dict[str, Any] = body.get("result") or body["error"]
+    return told

@@ -55,7 +55,8 @@ async def test_without_a_scope_the_model_names_it(app: FastAPI, client: httpx.As
     memory = await made(client, "I like tea.")
     found = await mcp_call(app, ADMIN_KEY, "list_memories", {"scope": {"user_id": "42"}})
     assert memory in found["content"][0]["text"]
-    for arguments in ({}, {"scope": {}}, {"scope": {"user_id": "*"}}, {"scope": "42"}):
+    wrong: list[dict[str, Any]] = [{}, {"scope": {}}, {"scope": {"user_id": "*"}}, {"scope": "42"}]
+    for arguments in wrong:
         refused = await mcp_call(app, ADMIN_KEY, "list_memories", arguments)
         assert refused["isError"] is True
         assert "1 to 5 pairs" in refused["content"][0]["text"]
@@ -257,8 +258,9 @@ async def test_an_operation_under_way_is_named(
 async def _read(app: FastAPI, uri: str, path: str = MINE) -> dict[str, Any]:
     headers = {"Mcp-Name": uri}
     answer = await mcp(app, ADMIN_KEY, "resources/read", {"uri": uri}, path=path, headers=headers)
-    body: dict[str, Any] = answer.json()
-    return body.get("result") or body["error"]
+    body = answer.json()
+    told: dict[str, Any] = body.get("result") or body["error"]
+    return told
 
 
 async def test_memories_are_resources_of_a_fixed_scope(
