@@ -15,6 +15,7 @@ TAGS = {
     "generation": "Memories from conversations, at once or as events come in.",
     "sessions": "Conversations, with their events and their state.",
     "contexts": "What of a conversation goes into a prompt: strategies, summaries, recall, costs.",
+    "memory tools": "Memories as tools for models that call functions.",
     "task memory": "Outputs of tools that are kept off the prompt, and their readers.",
     "operations": "Work with a result: waiting for it, cancelling, retrying, undoing.",
     "engines": "Memory banks with their configuration, and what is done to a whole one.",

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from app.adapters.resources import Resources
+from app.kernel.memory_tools import ToolName
 from app.process.main import create_app
 from app.surfaces.tools.catalogue import TOOLS
 from tests.conftest import ADMIN_KEY
@@ -71,7 +72,7 @@ def _arguments(schema: dict[str, Any], count: int) -> list[Any]:
 
 @pytest.mark.parametrize("name", TOOLS)
 async def test_any_arguments_are_answered(
-    resources: Resources, client: httpx.AsyncClient, name: str, *, is_nightly: bool
+    resources: Resources, client: httpx.AsyncClient, name: ToolName, *, is_nightly: bool
 ) -> None:
     app = _without_waits(resources)
     foreign = await made(client, _SECRET, user="43")
