@@ -80,7 +80,16 @@ def test_methods_stand_in_described_groups_in_the_order_of_use(document: Json) -
     groups = [tag["name"] for tag in document["tags"]]
     assert groups == [
         *("memories", "revisions", "retrieval", "generation", "sessions", "contexts"),
-        *("task memory", "operations", "engines", "usage", "keys", "audit", "service"),
+        *(
+            "memory tools",
+            "task memory",
+            "operations",
+            "engines",
+            "usage",
+            "keys",
+            "audit",
+            "service",
+        ),
     ]
     assert all(tag["description"] for tag in document["tags"])
     assert {tag for method in _methods(document) for tag in method["tags"]} == set(groups)
