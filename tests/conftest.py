@@ -47,7 +47,7 @@ gc.disable()
 with suppress(ImportError):
     import uvloop
 
-    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # type: ignore[deprecated]  # not before 3.16
 # They have another environment: `make browser`.
 collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
