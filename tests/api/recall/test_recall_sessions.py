@@ -137,8 +137,8 @@ async def test_pages_have_each_event_once_while_others_are_appended(
     client: httpx.AsyncClient, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(searching, "MAX_EVENTS", 5)
-    monkeypatch.setattr(searching, "_PAGE", 4)
-    monkeypatch.setattr(searching, "_LISTED", 2)
+    monkeypatch.setattr(searching, "PAGE", 4)
+    monkeypatch.setattr(searching, "LISTED", 2)
     written = [[f"Zebra {n} of session {s}." for n in range(7)] for s in range(4)]
     paths = [await _session(client, clock, *lines) for lines in written]
     asked = {"topK": 100, "maxTokens": 10_000}
@@ -166,7 +166,7 @@ async def test_every_bound_leaves_the_rest_to_another_page(
     client: httpx.AsyncClient, clock: FixedClock, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
     monkeypatch.setattr(searching, bound, 0)
-    monkeypatch.setattr(searching, "_PAGE", 2)
+    monkeypatch.setattr(searching, "PAGE", 2)
     lines = [f"Zebra {n} of {bound}." for n in range(6)]
     await _session(client, clock, *lines, userId=bound)
     pages = await _all_pages(client, "zebra", userId=bound)
@@ -238,7 +238,7 @@ class TestReach:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(searching, "MAX_EVENTS", 1)
-        monkeypatch.setattr(searching, "_PAGE", 1)
+        monkeypatch.setattr(searching, "PAGE", 1)
         await _session(client, clock, "A zebra.", "Another zebra.", userId="7")
         asked = {"query": "zebra", "userId": "7"}
         token = ok(await client.post(ALL, json=asked))["nextPageToken"]
@@ -282,7 +282,7 @@ async def test_filters_and_tokens_are_checked(
     client: httpx.AsyncClient, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(searching, "MAX_EVENTS", 1)
-    monkeypatch.setattr(searching, "_PAGE", 1)
+    monkeypatch.setattr(searching, "PAGE", 1)
     await _session(client, clock, "A zebra.", "Another zebra.")
     body = {"userId": "42", "query": "zebra"}
     answer = await client.post(ALL, json={**body, "filter": "mood=good"})

@@ -31,9 +31,9 @@ MAX_EVENTS = 40_000
 MAX_BYTES = 8 * 1024 * 1024
 MAX_SECONDS = 3.0
 """Time after which no further events are searched."""
-_PAGE = 500
+PAGE = 500
 """Maximum number of events read at a time."""
-_LISTED = 200
+LISTED = 200
 """Maximum number of sessions listed at a time."""
 
 
@@ -59,7 +59,7 @@ class SessionsQuery:
 
 @dataclass(frozen=True)
 class FoundInSessions:
-    """What a search found, best first.
+    """Matches of a search, best first, and its extent.
 
     Attributes:
         place: where it stopped; None: all was searched.
@@ -118,17 +118,17 @@ class SessionsSearch:
         seconds = wanted.clause.seconds
         async with self._resources.db.snapshot(statement_seconds=seconds) as session:
             rows = await sessions.list_of_user(
-                session, wanted.engine.engine, wanted.user_id, clause, since, _LISTED
+                session, wanted.engine.engine, wanted.user_id, clause, since, LISTED
             )
         stretches = [
             SessionStretch(row.create_time, row.session_id, row.cleared_seq + 1, row.last_seq)
             for row in rows
         ]
-        self._walk.extend(stretches, is_all=len(rows) < _LISTED)
+        self._walk.extend(stretches, is_all=len(rows) < LISTED)
 
     async def _read_some(self) -> None:
         """Read some events of the next sessions, and note how far that came."""
-        taken = self._walk.take(_PAGE)
+        taken = self._walk.take(PAGE)
         if not taken:
             return
         ranges = [EventRange(one.session_id, one.first_seq, one.last_seq) for one in taken]
