@@ -108,6 +108,10 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 	$(BIN)/memory-bank openapi > openapi/openapi.json.new
 	mv openapi/openapi.json.new openapi/openapi.json
 
+.PHONY: client
+client: setup ## Rewrite the generated files of clients/python from openapi/openapi.json
+	$(BIN)/python -m scripts.make_client
+
 .PHONY: docs
 docs: setup ## Write the reference pages from the code and build the documentation into site/
 	$(BIN)/python -m scripts.make_reference

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import httpx
@@ -24,7 +24,7 @@ class AsyncTransport:
 
     http: httpx.AsyncClient
     url: str
-    key: str | None
+    key: str | None = field(repr=False)
     engine: Engine
     timeout: float
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import httpx
@@ -25,7 +25,7 @@ class Transport:
 
     http: httpx.Client
     url: str
-    key: str | None
+    key: str | None = field(repr=False)
     engine: Engine
     timeout: float
 
