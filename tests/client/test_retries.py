@@ -28,7 +28,7 @@ from tests.client.faulty import Fault, Proxy, proxy
 
 _JSON = {"Content-Type": "application/json"}
 _AT_ONCE = {**_JSON, "Retry-After": "0"}
-_MEMORY = {"name": "m", "fact": "I like tea."}
+_MEMORY: Any = {"name": "m", "fact": "I like tea."}
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_the_error_says_all_but_the_key_and_the_body(server: Proxy, bank: Client
     error = raised.value
     path = "/v1beta1/projects/default/locations/local/reasoningEngines/1/memories"
     assert str(error) == f"{path}: No. (PERMISSION_DENIED, PERMISSION_MISSING)"
-    facts = (error.status, error.reason, error.message, error.request_id, error.retry_after)
-    assert facts == ("PERMISSION_DENIED", "PERMISSION_MISSING", "No.", "r1", 0)
+    facts = [error.status, error.reason, error.message, error.request_id, error.retry_after]
+    assert facts == ["PERMISSION_DENIED", "PERMISSION_MISSING", "No.", "r1", 0]
     assert error.details[0]["reason"] == "PERMISSION_MISSING"
     assert "secret-word" not in repr(vars(bank)) + repr(vars(error)) + repr(bank.memories.__dict__)
 
