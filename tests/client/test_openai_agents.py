@@ -1,6 +1,6 @@
 """Items of the OpenAI Agents SDK as events, and back."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -78,8 +78,8 @@ def _message(seq: int, raw: Any, role: str = "user", content: str = "Text.") -> 
 
 def _context(*messages: ContextMessage, cut: tuple[int, ...] = ()) -> ContextResponse:
     rows = [{"seq": seq, "tokens": 9} for seq in cut]
-    found: Any = {"messages": list(messages), "truncatedEvents": rows}
-    return found
+    found = {"messages": list(messages), "truncatedEvents": rows}
+    return cast("ContextResponse", found)
 
 
 def test_items_come_back_as_they_were() -> None:
