@@ -16,6 +16,8 @@ Namespace = tuple[str, ...]
 Condition = types.MetadataCondition
 
 KEY = "lg_key"
+WRITTEN_HERE = f"metadata.{KEY}:*"
+"""The filter of the memories that a store wrote."""
 _VALUE = "lg_value_"
 _UNINDEXED = "lg_unindexed"
 _FIELD = "v_"
@@ -56,7 +58,8 @@ def scopes_filter(prefix: Namespace, levels: Sequence[str] | None) -> str:
         return " AND ".join(f"scope.{_quoted(level)}={_quoted(label)}" for level, label in pairs)
     if not prefix:
         return ""
-    return f"scope.{_WHOLE}=~{_quoted(f'^{re.escape(chr(46).join(prefix))}(?:[.]|$)')}"
+    pattern = f"(?s){re.escape('.'.join(prefix))}([.].*)?"
+    return f"scope.{_WHOLE}=~{_quoted(pattern)}"
 
 
 def memory_id_of(namespace: Namespace, key: str) -> str:
@@ -105,14 +108,14 @@ def groups_of(wanted: Mapping[str, Any] | None, *, is_search: bool) -> list[type
         NotImplementedError: the service cannot filter by it.
     """
     choices = [list(_either(name, value)) for name, value in _comparisons(wanted or {})]
-    own: list[Condition] = [{"key": KEY, "op": "GREATER_THAN", "value": {"stringValue": ""}}]
+    own: list[Condition] = []
     if is_search:
         own.append({"key": _UNINDEXED, "value": {"boolValue": True}, "negate": True})
     groups = [[*own, *chosen] for chosen in product(*choices)]
     if len(groups) > _MOST_GROUPS:
         said = f"A filter may have {_MOST_GROUPS} groups; {wanted} makes {len(groups)}."
         raise NotImplementedError(said)
-    return [{"filters": filters} for filters in groups]
+    return [{"filters": filters} for filters in groups if filters]
 
 
 def _comparisons(wanted: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:

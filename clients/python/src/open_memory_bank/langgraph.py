@@ -31,6 +31,7 @@ from langgraph.store.base import (
 
 from open_memory_bank import types
 from open_memory_bank._store_values import (
+    WRITTEN_HERE,
     Namespace,
     content_of,
     groups_of,
@@ -187,12 +188,15 @@ class MemoryBankStore(BaseStore):
         self, namespace: Namespace, op: SearchOp, groups: list[types.FilterGroup]
     ) -> list[types.RetrievedMemory]:
         most = op.offset + op.limit
-        scope = scope_of(namespace, self._levels)
-        retrieve = self._client.memories.retrieve
+        how: Any = {"query": op.query, "top_k": most}
         if op.query is None:
-            page = min(most, _PAGE_ROWS)
-            return list(islice(retrieve(scope=scope, filter_groups=groups, page_size=page), most))
-        found = retrieve(scope=scope, filter_groups=groups, query=op.query, top_k=most)
+            how = {"page_size": min(most, _PAGE_ROWS)}
+        found = self._client.memories.retrieve(
+            scope=scope_of(namespace, self._levels),
+            filter=WRITTEN_HERE,
+            filter_groups=groups,
+            **how,
+        )
         return list(islice(found, most))
 
     def _below(self, prefix: Namespace) -> list[Namespace]:
