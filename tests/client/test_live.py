@@ -111,6 +111,9 @@ def test_sessions_and_task_memory(bank: Client) -> None:
     assert [message["role"] for message in context["messages"] or []] == ["user", "assistant"]
     spans = bank.sessions.recall("trip", query="12A")["spans"]
     assert [span["text"] for span in spans][:1] == ["Book 12A."]
+    everywhere = bank.sessions.recall_all(user_id="42", query="12A")
+    assert [span["text"] for span in everywhere["spans"]] == [span["text"] for span in spans]
+    assert bank.memories.recall(scope=_SCOPE, query="12A", include_sessions=True)["spans"]
     event = next(iter(bank.sessions.events("trip")))
     bank.sessions.erase_event("trip", event["name"])
     assert len(list(bank.sessions.events("trip"))) == 1

@@ -31,6 +31,7 @@ APPEND_EVENT: Call[types.Empty] = Call(
         "error_message": "errorMessage",
         "event_metadata": "eventMetadata",
         "raw_event": "rawEvent",
+        "token_count": "tokenCount",
     },
     is_change=True,
 )
@@ -57,6 +58,8 @@ class AppendEvent(TypedDict, total=False):
     """What the model says about its answer."""
     raw_event: Mapping[str, Any] | None
     """Any JSON object; it is returned as it is."""
+    token_count: int | None
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -73,7 +76,7 @@ BATCH_APPEND_EVENTS: Call[types.BatchAppendEventsResponse] = Call(
 class BatchAppendEvents(TypedDict, total=False):
     """Arguments of `batchAppendEvents`."""
 
-    events: Required[Sequence[types.BatchedEvent]]
+    events: Required[Sequence[types.AppendEventRequest]]
     """The events, the oldest first."""
     expected_last_seq: int | None
     """The number of the session's last event as known to the caller; if another event is
@@ -1470,6 +1473,55 @@ class QueryNamespace(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+RECALL_MEMORIES: Call[types.RecallMemoriesResponse] = Call(
+    "recallMemories",
+    "POST",
+    "{engine}/memories:recall",
+    body={
+        "query": "query",
+        "mode": "mode",
+        "top_k": "topK",
+        "max_tokens": "maxTokens",
+        "model": "model",
+        "counter": "counter",
+        "scope": "scope",
+        "filter": "filter",
+        "filter_groups": "filterGroups",
+        "include_sessions": "includeSessions",
+    },
+)
+
+
+class RecallMemories(TypedDict, total=False):
+    """Arguments of `recallMemories`."""
+
+    query: Required[str]
+    """Question or words: compared with facts by meaning, with events by words."""
+    mode: types.RecallMode
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    top_k: int
+    """Maximum number of facts, and also of passages; a model gets four times as many,
+    but at most 100 facts."""
+    max_tokens: int
+    """Maximum tokens of all facts and passages, or of the text. If there are both, each
+    may take half, and what the other leaves."""
+    model: str | None
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: str | None
+    """Token counter; absent: `chars4`."""
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    filter: str | None
+    """An AIP-160 filter of memories."""
+    filter_groups: Sequence[types.FilterGroup] | None
+    """Conditions on metadata, of which at least one group must hold."""
+    include_sessions: bool
+    """Whether to search the sessions of the user that the scope's `user_id` names as
+    well: those that one call of `sessions/-:recall` reaches."""
+
+
 RECALL_SESSION: Call[types.RecallResponse] = Call(
     "recallSession",
     "POST",
@@ -1479,9 +1531,9 @@ RECALL_SESSION: Call[types.RecallResponse] = Call(
         "mode": "mode",
         "top_k": "topK",
         "max_tokens": "maxTokens",
-        "exclude_recent": "excludeRecent",
         "model": "model",
         "counter": "counter",
+        "exclude_recent": "excludeRecent",
     },
 )
 
@@ -1498,13 +1550,67 @@ class RecallSession(TypedDict, total=False):
     """Maximum number of passages; a model gets four times as many."""
     max_tokens: int
     """Maximum tokens of all passages, or of the text."""
-    exclude_recent: int
-    """Number of newest events to skip; erased ones count as well."""
     model: str | None
     """Writer of the text: a configured model, or `builtin`; absent: the default model,
     or `builtin` without one."""
     counter: str | None
     """Token counter; absent: `chars4`."""
+    exclude_recent: int
+    """Number of newest events to skip; erased ones count as well."""
+
+
+RECALL_SESSIONS: Call[types.RecallSessionsResponse] = Call(
+    "recallSessions",
+    "POST",
+    "{engine}/sessions/-:recall",
+    body={
+        "query": "query",
+        "mode": "mode",
+        "top_k": "topK",
+        "max_tokens": "maxTokens",
+        "model": "model",
+        "counter": "counter",
+        "user_id": "userId",
+        "filter": "filter",
+        "exclude_sessions": "excludeSessions",
+        "start_time": "startTime",
+        "end_time": "endTime",
+        "page_token": "pageToken",
+    },
+)
+
+
+class RecallSessions(TypedDict, total=False):
+    """Arguments of `recallSessions`."""
+
+    query: Required[str]
+    """What to look for, in words of the session."""
+    mode: types.RecallMode
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    top_k: int
+    """Maximum number of passages; a model gets four times as many."""
+    max_tokens: int
+    """Maximum tokens of all passages, or of the text."""
+    model: str | None
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: str | None
+    """Token counter; absent: `chars4`."""
+    user_id: str | None
+    """User whose sessions are searched; may be absent if the key is restricted to one
+    user."""
+    filter: str | None
+    """An AIP-160 filter of sessions, with the fields of their list."""
+    exclude_sessions: Sequence[str]
+    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    start_time: str | None
+    """Time of the first event to search; absent: no limit."""
+    end_time: str | None
+    """Time of the first event not to search any more; absent: no limit."""
+    page_token: str | None
+    """`nextPageToken` of the response to the same request, to search what that one did
+    not reach; empty or absent: the newest session first."""
 
 
 REEMBED_REASONING_ENGINE: Call[types.Operation] = Call(
@@ -2082,6 +2188,44 @@ class UploadArtifact(TypedDict, total=False):
     """Version that is changed; the change of another one is refused."""
     content_digest: str | None
     """`sha-256=:...:` of the bytes."""
+
+
+VALIDATE_REASONING_ENGINE: Call[types.Empty] = Call(
+    "validateReasoningEngine",
+    "POST",
+    "{engine}:validate",
+    query={"update_mask": "updateMask"},
+    body={
+        "display_name": "displayName",
+        "description": "description",
+        "labels": "labels",
+        "context_spec": "contextSpec",
+        "encryption_spec": "encryptionSpec",
+        "spec": "spec",
+        "traffic_config": "trafficConfig",
+    },
+)
+
+
+class ValidateReasoningEngine(TypedDict, total=False):
+    """Arguments of `validateReasoningEngine`."""
+
+    update_mask: str | None
+    """Fields to change, separated by commas; `*` means all."""
+    display_name: str | None
+    """Name for people."""
+    description: str | None
+    """Explanation for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels."""
+    context_spec: types.ContextSpec | None
+    """Holds the configuration of its memory bank."""
+    encryption_spec: types.EncryptionSpec | None
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    spec: None
+    """Not served: no agents run here."""
+    traffic_config: None
+    """Not served: no agents run here."""
 
 
 WAIT_OPERATION: Call[types.Operation] = Call(

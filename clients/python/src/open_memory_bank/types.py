@@ -330,7 +330,8 @@ class ApiKey(TypedDict):
 
 
 class AppendEventRequest(TypedDict):
-    """An event as sent by clients. Its name is ignored."""
+    """An event as sent by clients. What the service gives it is ignored: name and
+    numbers."""
 
     author: str
     """`user`, or the name of the agent."""
@@ -350,6 +351,8 @@ class AppendEventRequest(TypedDict):
     """What the model says about its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
+    tokenCount: NotRequired[int | None]
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
 
 
 class AppendedEvent(TypedDict):
@@ -474,7 +477,7 @@ class AuditEvent(TypedDict):
 class BatchAppendEventsRequest(TypedDict):
     """Events to append in order: all or none."""
 
-    events: list[BatchedEvent]
+    events: list[AppendEventRequest]
     """The events, the oldest first."""
     expectedLastSeq: NotRequired[int | None]
     """The number of the session's last event as known to the caller; if another event is
@@ -526,31 +529,6 @@ class BatchResult(TypedDict):
     """The memory that was created."""
     error: NotRequired[OperationError | None]
     """Why it was not created."""
-
-
-class BatchedEvent(TypedDict):
-    """An event of a batch. Its name is ignored."""
-
-    author: str
-    """`user`, or the name of the agent."""
-    invocationId: str
-    """Id of the agent's run that the event belongs to."""
-    timestamp: str
-    """Time of the event."""
-    content: NotRequired[Content | None]
-    """What was said; absent: nothing."""
-    actions: NotRequired[EventActions | None]
-    """What the event changes beside its content."""
-    errorCode: NotRequired[str | None]
-    """Code of the model's error, as its provider names it."""
-    errorMessage: NotRequired[str | None]
-    """Text of the model's error."""
-    eventMetadata: NotRequired[EventMetadata | None]
-    """What the model says about its answer."""
-    rawEvent: NotRequired[dict[str, Any] | None]
-    """Any JSON object; it is returned as it is."""
-    tokenCount: NotRequired[int | None]
-    """Tokens it takes in a prompt, for policies with the counter `declared`."""
 
 
 class BestCap(TypedDict):
@@ -1058,6 +1036,21 @@ class EncryptionSpec(TypedDict):
     """Name of a key of a key management service."""
 
 
+class EngineEmbedding(TypedDict):
+    """The state of the vectors of an engine's memories."""
+
+    model: NotRequired[str | None]
+    """Id of the model whose vectors serve searches; absent: there are none."""
+    target: NotRequired[str | None]
+    """Id of the model of a re-embedding that has begun and is not finished; until then,
+    `model` serves. Absent: there is none."""
+    waitingMemoryCount: int
+    """Memories that wait for their vectors, up to 1,000; searches find them by words
+    alone."""
+    isCapped: NotRequired[bool | None]
+    """True: more of them wait; absent: no."""
+
+
 class EngineQuotas(TypedDict):
     """The amounts that the engine holds and may hold."""
 
@@ -1084,6 +1077,8 @@ class EngineUsage(TypedDict):
     """Present if the service sets a budget."""
     quotas: EngineQuotas
     """Amounts held, each with its bound."""
+    embedding: EngineEmbedding
+    """State of the vectors of its memories."""
 
 
 class EraseScopeRequest(TypedDict):
@@ -2236,6 +2231,12 @@ class OperationMetadata(_OperationMetadataBase):
     """Tokens that models wrote."""
     modelMilliseconds: NotRequired[int | None]
     """Time of the requests together, in milliseconds."""
+    createdCount: NotRequired[int | None]
+    """Memories that it created; absent: none."""
+    updatedCount: NotRequired[int | None]
+    """Memories that it updated; absent: none."""
+    deletedCount: NotRequired[int | None]
+    """Memories that it deleted or erased; absent: none."""
     pendingEventCount: NotRequired[int | None]
     """Ingested events that wait in the stream."""
     undoneOperation: NotRequired[str | None]
@@ -2593,6 +2594,63 @@ class ReasoningEngineRequest(TypedDict):
     """On update: the etag that was read."""
 
 
+class RecallMemoriesRequest(TypedDict):
+    """Parameters of a search in the memories of a scope."""
+
+    query: str
+    """Question or words: compared with facts by meaning, with events by words."""
+    mode: NotRequired[RecallMode]
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    topK: NotRequired[int]
+    """Maximum number of facts, and also of passages; a model gets four times as many,
+    but at most 100 facts."""
+    maxTokens: NotRequired[int]
+    """Maximum tokens of all facts and passages, or of the text. If there are both, each
+    may take half, and what the other leaves."""
+    model: NotRequired[str | None]
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: NotRequired[str | None]
+    """Token counter; absent: `chars4`."""
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter of memories."""
+    filterGroups: NotRequired[list[FilterGroup] | None]
+    """Conditions on metadata, of which at least one group must hold."""
+    includeSessions: NotRequired[bool]
+    """Whether to search the sessions of the user that the scope's `user_id` names as
+    well: those that one call of `sessions/-:recall` reaches."""
+
+
+class RecallMemoriesResponse(TypedDict):
+    """Facts and passages, or a text made from them; empty if nothing matches the query."""
+
+    mode: RecallMode
+    """`extractive` or `summary`, as asked for."""
+    text: NotRequired[str | None]
+    """`summary`: empty if nothing matches."""
+    isCut: NotRequired[bool | None]
+    """`summary`: whether the end of the text is missing."""
+    model: NotRequired[str | None]
+    """`summary`: writer of the text; absent if nothing was found."""
+    usage: NotRequired[dict[str, Any] | None]
+    """Usage of the model, as in operation metadata."""
+    tokens: int
+    """Tokens of all that is listed, or of the text."""
+    counter: str
+    """Token counter that `tokens` is counted by."""
+    facts: list[RecalledFact]
+    """`extractive`: best first; empty in `summary`."""
+    spans: list[RecalledSessionSpan]
+    """`extractive` with `includeSessions`: passages of sessions, best first."""
+    sources: NotRequired[list[str] | None]
+    """`summary`: names of the memories and events that it rests on."""
+    searched: NotRequired[SearchedSessions | None]
+    """With `includeSessions`: how far the search in the sessions came."""
+
+
 class RecallRequest(TypedDict):
     """Parameters of a search in a session."""
 
@@ -2605,13 +2663,13 @@ class RecallRequest(TypedDict):
     """Maximum number of passages; a model gets four times as many."""
     maxTokens: NotRequired[int]
     """Maximum tokens of all passages, or of the text."""
-    excludeRecent: NotRequired[int]
-    """Number of newest events to skip; erased ones count as well."""
     model: NotRequired[str | None]
     """Writer of the text: a configured model, or `builtin`; absent: the default model,
     or `builtin` without one."""
     counter: NotRequired[str | None]
     """Token counter; absent: `chars4`."""
+    excludeRecent: NotRequired[int]
+    """Number of newest events to skip; erased ones count as well."""
 
 
 class RecallResponse(TypedDict):
@@ -2619,12 +2677,8 @@ class RecallResponse(TypedDict):
 
     mode: RecallMode
     """`extractive` or `summary`, as asked for."""
-    spans: list[RecalledSpan]
-    """`extractive`: best first; empty in `summary`."""
     text: NotRequired[str | None]
     """`summary`: empty if nothing matches."""
-    seqs: NotRequired[list[int] | None]
-    """`summary`: the events that it rests on."""
     isCut: NotRequired[bool | None]
     """`summary`: whether the end of the text is missing."""
     model: NotRequired[str | None]
@@ -2632,12 +2686,118 @@ class RecallResponse(TypedDict):
     usage: NotRequired[dict[str, Any] | None]
     """Usage of the model, as in operation metadata."""
     tokens: int
-    """Tokens of all passages, or of the text."""
+    """Tokens of all that is listed, or of the text."""
     counter: str
     """Token counter that `tokens` is counted by."""
+    spans: list[RecalledSpan]
+    """`extractive`: best first; empty in `summary`."""
+    seqs: NotRequired[list[int] | None]
+    """`summary`: the events that it rests on."""
     searched: NotRequired[SeqRange | None]
     """Events that were searched: only the newest if there are too many or the search
     takes too long. Of a very long event only the beginning is searched."""
+
+
+class RecallSessionsRequest(TypedDict):
+    """Parameters of a search in all sessions of a user."""
+
+    query: str
+    """What to look for, in words of the session."""
+    mode: NotRequired[RecallMode]
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    topK: NotRequired[int]
+    """Maximum number of passages; a model gets four times as many."""
+    maxTokens: NotRequired[int]
+    """Maximum tokens of all passages, or of the text."""
+    model: NotRequired[str | None]
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: NotRequired[str | None]
+    """Token counter; absent: `chars4`."""
+    userId: NotRequired[str | None]
+    """User whose sessions are searched; may be absent if the key is restricted to one
+    user."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter of sessions, with the fields of their list."""
+    excludeSessions: NotRequired[list[str]]
+    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    startTime: NotRequired[str | None]
+    """Time of the first event to search; absent: no limit."""
+    endTime: NotRequired[str | None]
+    """Time of the first event not to search any more; absent: no limit."""
+    pageToken: NotRequired[str | None]
+    """`nextPageToken` of the response to the same request, to search what that one did
+    not reach; empty or absent: the newest session first."""
+
+
+class RecallSessionsResponse(TypedDict):
+    """Passages or a text from the sessions of a user; empty if nothing matches the
+    query."""
+
+    mode: RecallMode
+    """`extractive` or `summary`, as asked for."""
+    text: NotRequired[str | None]
+    """`summary`: empty if nothing matches."""
+    isCut: NotRequired[bool | None]
+    """`summary`: whether the end of the text is missing."""
+    model: NotRequired[str | None]
+    """`summary`: writer of the text; absent if nothing was found."""
+    usage: NotRequired[dict[str, Any] | None]
+    """Usage of the model, as in operation metadata."""
+    tokens: int
+    """Tokens of all that is listed, or of the text."""
+    counter: str
+    """Token counter that `tokens` is counted by."""
+    spans: list[RecalledSessionSpan]
+    """`extractive`: best first; empty in `summary`. Those of two pages do not compare by
+    `score`."""
+    events: NotRequired[list[str] | None]
+    """`summary`: names of the events that it rests on."""
+    searched: SearchedSessions
+    """How far the search came."""
+    nextPageToken: NotRequired[str | None]
+    """`pageToken` for what was not searched; absent: all was."""
+
+
+class RecalledFact(TypedDict):
+    """A memory that matches the query."""
+
+    memory: str
+    """Name of the memory."""
+    fact: str
+    """What is remembered; never cut."""
+    distance: NotRequired[float | None]
+    """As in a retrieval; not comparable with the `score` of passages."""
+    changed: str
+    """Time of the memory's last change."""
+    tokens: int
+    """Tokens of the fact, by the response's `counter`."""
+
+
+class RecalledSessionSpan(TypedDict):
+    """A passage of an event in one of several sessions, word for word."""
+
+    event: str
+    """Name of the event."""
+    seq: int
+    """Number of the event in the session, from 1."""
+    speaker: str
+    """`user`, `agent`, `tool` or `system`."""
+    startOffset: int
+    """Start in the event's text as contexts show it, in characters (code points)."""
+    endOffset: int
+    """The first character after the passage, counted like `startOffset`."""
+    text: str
+    """The passage."""
+    tokens: int
+    """Tokens of the passage, by the response's `counter`."""
+    score: float
+    """Weight of its words; comparable only within one response."""
+    session: str
+    """Name of the session."""
+    eventTime: str
+    """Time of the event."""
 
 
 class RecalledSpan(TypedDict):
@@ -2959,6 +3119,19 @@ class ScopeInUse(TypedDict):
     """True where there are more memories than `memoryCount`; else absent."""
 
 
+class SearchedSessions(TypedDict):
+    """Extent of a search in the sessions of a user."""
+
+    sessions: int
+    """Number of sessions of which events were searched."""
+    events: int
+    """Number of events searched."""
+    oldestEventTime: NotRequired[str | None]
+    """Time of the oldest event searched; absent: none was."""
+    isComplete: bool
+    """Whether all was searched that this request could reach; else see `nextPageToken`."""
+
+
 class SeqRange(TypedDict):
     """A range of events; both ends are included."""
 
@@ -3136,8 +3309,14 @@ class SessionEvent(TypedDict):
     """What the model says about its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
+    tokenCount: NotRequired[int | None]
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
     name: str
     """Full name of the event."""
+    seq: int
+    """Its number in the session: from 1, without gaps."""
+    exchange: int
+    """The number of its exchange; 0 before a user's first event."""
 
 
 class SessionSummary(TypedDict):

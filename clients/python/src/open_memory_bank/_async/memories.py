@@ -157,6 +157,12 @@ class AsyncMemories(AsyncGroup):
         """Return the profiles of a scope."""
         return await self._ask(_calls.RETRIEVE_PROFILES, {}, options)
 
+    async def recall(
+        self, **options: Unpack[_calls.RecallMemories]
+    ) -> types.RecallMemoriesResponse:
+        """Return the facts of a scope nearest to a `query`, or an answer made from them."""
+        return await self._ask(_calls.RECALL_MEMORIES, {}, options)
+
     async def start_generate(
         self,
         *,

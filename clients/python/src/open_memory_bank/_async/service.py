@@ -90,6 +90,14 @@ class AsyncEngines(AsyncGroup):
         )
         return found
 
+    async def validate(self, **options: Unpack[_calls.ValidateReasoningEngine]) -> None:
+        """Check an update of this engine without a change.
+
+        Raises:
+            ApiError: the error that the update would have.
+        """
+        await self._ask(_calls.VALIDATE_REASONING_ENGINE, {}, options)
+
     async def delete(
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteReasoningEngine]
     ) -> None:

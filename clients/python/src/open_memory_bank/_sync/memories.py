@@ -150,6 +150,10 @@ class Memories(Group):
         """Return the profiles of a scope."""
         return self._ask(_calls.RETRIEVE_PROFILES, {}, options)
 
+    def recall(self, **options: Unpack[_calls.RecallMemories]) -> types.RecallMemoriesResponse:
+        """Return the facts of a scope nearest to a `query`, or an answer made from them."""
+        return self._ask(_calls.RECALL_MEMORIES, {}, options)
+
     def start_generate(
         self,
         *,

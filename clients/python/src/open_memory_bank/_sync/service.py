@@ -87,6 +87,14 @@ class Engines(Group):
         )
         return found
 
+    def validate(self, **options: Unpack[_calls.ValidateReasoningEngine]) -> None:
+        """Check an update of this engine without a change.
+
+        Raises:
+            ApiError: the error that the update would have.
+        """
+        self._ask(_calls.VALIDATE_REASONING_ENGINE, {}, options)
+
     def delete(
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteReasoningEngine]
     ) -> None:

@@ -116,3 +116,10 @@ class Sessions(Group):
     def recall(self, session: str, **options: Unpack[_calls.RecallSession]) -> types.RecallResponse:
         """Return passages of a session that tell of a `query`."""
         return self._ask(_calls.RECALL_SESSION, {"session": session}, options)
+
+    def recall_all(self, **options: Unpack[_calls.RecallSessions]) -> types.RecallSessionsResponse:
+        """Return passages of a user's sessions that tell of a `query`, from the newest back.
+
+        Where the answer has a `nextPageToken`, older ones can be asked with it as `page_token`.
+        """
+        return self._ask(_calls.RECALL_SESSIONS, {}, options)
