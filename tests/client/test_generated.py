@@ -78,7 +78,7 @@ def test_a_header_that_is_not_known_stops_the_writing() -> None:
 
 
 def test_the_package_imports_httpx_alone() -> None:
-    """Its core; adapters import their frameworks."""
+    """Its core, which never imports the service; adapters import their frameworks."""
     imported = set()
     for path in make_client.PACKAGE.rglob("*.py"):
         if path.name in {"langgraph.py", "openai_agents.py"}:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from open_memory_bank import AlreadyExists, AsyncClient, Client, NotFound
+from open_memory_bank.openai_agents import MemoryBankSession
 from tests.client.faulty import Fault, Proxy, proxy
 from tests.packaging.checkout import scratch_folder
 from tests.support.live import KEY, LiveServer, live_server
@@ -135,3 +136,43 @@ async def test_the_other_client_does_the_same(bank: Client, awaited: AsyncClient
     assert await awaited.task_memory.download("T", "n", "a") == b"word"
     assert await awaited.memories.import_([{"scope": _SCOPE, "fact": "x"}])
     assert (await awaited.service.self_())["permissions"]
+
+
+_CALL = {"type": "function_call", "call_id": "c1", "name": "seats", "arguments": '{"row": 12}'}
+_OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "12A is free."}
+_ASKED = {"role": "user", "content": "Is 12A free?"}
+_THOUGHT = {"type": "reasoning", "id": "r1", "summary": []}
+_SAID = {"role": "assistant", "content": "It is."}
+
+
+async def test_a_session_of_agents_gives_back_what_it_was_given(awaited: AsyncClient) -> None:
+    session = MemoryBankSession(awaited, "agents", "42")
+    items: list[Any] = [_ASKED, _THOUGHT, _CALL, _OUTPUT, _SAID]
+    assert await session.pop_item() is None
+    await session.add_items(items[:1])
+    await session.add_items(items[1:])
+    assert await session.get_items() == items
+    assert await MemoryBankSession(awaited, "agents", "42").get_items(2) == [_SAID]
+    session.session_settings = {"limit": 1}
+    assert await session.get_items() == [_SAID]
+    session.session_settings = None
+    assert [await session.pop_item(), await session.pop_item()] == [_SAID, _OUTPUT]
+    assert await session.get_items() == [_ASKED]
+    await session.clear_session()
+    assert await session.get_items() == []
+    with pytest.raises(PermissionError, match="'agents' is another user's"):
+        await MemoryBankSession(awaited, "agents", "43").get_items()
+
+
+async def test_a_session_of_agents_keeps_to_its_policy(awaited: AsyncClient) -> None:
+    session = MemoryBankSession(
+        awaited, "window", "42", policy={"strategy": "window", "window": 1}, include_memories={}
+    )
+    await awaited.memories.create(scope=_SCOPE, fact=_SEATS)
+    turns = [{"role": "user", "content": "Where do I sit?"}, {"role": "assistant", "content": "A."}]
+    await session.add_items([_ASKED, _SAID, *turns])
+    *kept, memories = await session.get_items()
+    assert kept == turns
+    assert memories["role"] == "system"
+    assert _SEATS in memories["content"]
+    assert await session.get_items(10) == [_ASKED, _SAID, *turns]

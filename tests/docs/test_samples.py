@@ -177,6 +177,24 @@ def test_the_python_client(server: LiveServer, engine: str) -> None:
     )
 
 
+def test_coming_from(server: LiveServer, engine: str) -> None:
+    number = engine.rpartition("/")[2]
+    programs = [
+        _placed(text, server, engine).replace('engine="1"', f'engine="{number}"')
+        for text in samples(DOCS / "coming-from.md", "python")
+    ]
+    printed = _python(f"import sys; sys.path.insert(0, {_CLIENT!r})", *programs, "bank.close()")
+    assert printed.splitlines() == [
+        "I prefer window seats.",
+        "2",
+        "['CREATED']",
+        "Seat 12A is free.",
+        "The train to Bergen takes seven hours.",
+        "The train to Bergen takes seven hours.",
+        "True",
+    ]
+
+
 def _with_post(server: LiveServer, engine: str) -> str:
     """Return the function that the guides take from the quickstart."""
     start = next(text for text in samples(README, "sh") if "$BANK" in text)

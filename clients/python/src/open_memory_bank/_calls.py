@@ -144,6 +144,7 @@ COMPOSE_CONTEXT: Call[types.ContextResponse] = Call(
         "consistency": "consistency",
         "wait_timeout": "waitTimeout",
         "include_memories": "includeMemories",
+        "include_raw_events": "includeRawEvents",
         "as_of_seq": "asOfSeq",
         "model": "model",
         "preview": "preview",
@@ -174,6 +175,9 @@ class ComposeContext(TypedDict, total=False):
     """Time limit of `wait`; absent: the service's maximum."""
     include_memories: types.IncludeMemories | None
     """Facts of the memory bank to include; absent: none."""
+    include_raw_events: bool
+    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    the format `messages`."""
     as_of_seq: int | None
     """Last event of the context; later ones are ignored. Events cleared or erased since
     stay out, and memories are current ones."""

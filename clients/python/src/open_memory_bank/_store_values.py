@@ -94,7 +94,7 @@ def content_of(
 
 def key_and_value(metadata: Mapping[str, types.MemoryMetadataValue]) -> tuple[str, dict[str, Any]]:
     """Return the key and the value that metadata hold."""
-    pieces = []
+    pieces: list[str] = []
     while piece := metadata.get(f"{_VALUE}{len(pieces)}"):
         pieces.append(piece.get("stringValue") or "")
     value: dict[str, Any] = json.loads("".join(pieces))

@@ -182,7 +182,7 @@ class MemoryBankSession:
             raise PermissionError(f"The session {self.session_id!r} is another user's.")
 
 
-def event_of(item: Item, before: Sequence[Item], invocation: str) -> types.BatchedEvent:
+def event_of(item: Item, before: Sequence[Item], invocation: str) -> types.AppendEventRequest:
     """Return the event that keeps an item, and the reasoning that led to it."""
     raw = {"item": item, "before": list(before)} if before else {"item": item}
     content, author = _content(item)

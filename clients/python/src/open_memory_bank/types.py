@@ -636,6 +636,9 @@ class ComposeContextRequest(TypedDict):
     """Time limit of `wait`; absent: the service's maximum."""
     includeMemories: NotRequired[IncludeMemories | None]
     """Facts of the memory bank to include; absent: none."""
+    includeRawEvents: NotRequired[bool]
+    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    the format `messages`."""
     asOfSeq: NotRequired[int | None]
     """Last event of the context; later ones are ignored. Events cleared or erased since
     stay out, and memories are current ones."""
@@ -731,6 +734,9 @@ class ContextMessage(TypedDict):
     source: NotRequired[dict[str, Any] | None]
     """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the `summary`,
     `event` and `seq`, or `memories` it comes from; only in `messages`."""
+    rawEvent: NotRequired[dict[str, Any] | None]
+    """The event's `rawEvent`, with `includeRawEvents`; absent if the event has none, if
+    it is cut, or if those of newer events have 16 MiB. Its tokens are not counted."""
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     """Calls of tools by the agent, in OpenAI's format."""
     tool_call_id: NotRequired[str | None]
