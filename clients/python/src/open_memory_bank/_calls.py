@@ -883,7 +883,7 @@ GET_TOOL_POLICY: Call[types.ToolPolicy] = Call(
 
 
 GET_TOOL_SPECS: Call[types.ToolSpecs] = Call(
-    "getToolSpecs", "GET", "{engine}/toolSpecs", query={"memory": "memory"}
+    "getToolSpecs", "GET", "{engine}/toolSpecs", query={"memory": "memory", "format": "format"}
 )
 
 
@@ -892,6 +892,8 @@ class GetToolSpecs(TypedDict, total=False):
 
     memory: str | None
     """A task memory; the tools then read only this one."""
+    format: types.ToolFormat | None
+    """`openai`, `gemini` or `anthropic`; absent: all of them."""
 
 
 GET_USAGE: Call[types.EngineUsage] = Call(

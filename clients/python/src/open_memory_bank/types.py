@@ -158,6 +158,8 @@ SummaryRole = Literal["user", "system"]
 
 SummaryState = Literal["current", "pending", "failed"]
 
+ToolFormat = Literal["openai", "gemini", "anthropic"]
+
 Warned = Literal["no_reader"]
 
 _AnsweredEmptyBase = TypedDict(
@@ -3679,12 +3681,17 @@ class ToolPolicy(TypedDict):
 
 
 class ToolSpecs(TypedDict):
-    """The readers' methods as tools of an agent, in the formats of model APIs."""
+    """The readers, and the export, as tools of an agent in the formats of model APIs.
 
-    openai: list[dict[str, Any]]
+    Each format has the same tools: those that the caller may use.
+    """
+
+    openai: NotRequired[list[dict[str, Any]] | None]
     """For `tools` in a request to OpenAI."""
-    gemini: list[dict[str, Any]]
+    gemini: NotRequired[list[dict[str, Any]] | None]
     """For `functionDeclarations` of Gemini."""
+    anthropic: NotRequired[list[dict[str, Any]] | None]
+    """For `tools` in a request to Anthropic."""
 
 
 class TruncatedEvent(TypedDict):
