@@ -76,10 +76,8 @@ def _message(seq: int, raw: Any, role: str = "user", content: str = "Text.") -> 
     return {"role": role, "content": content, "source": source, "rawEvent": raw}
 
 
-def _context(*messages: ContextMessage, cut: tuple[int, ...] = ()) -> ContextResponse:
-    rows = [{"seq": seq, "tokens": 9} for seq in cut]
-    found = {"messages": list(messages), "truncatedEvents": rows}
-    return cast("ContextResponse", found)
+def _context(*messages: ContextMessage) -> ContextResponse:
+    return cast("ContextResponse", {"messages": list(messages)})
 
 
 def test_items_come_back_as_they_were() -> None:
@@ -90,16 +88,7 @@ def test_items_come_back_as_they_were() -> None:
     assert list(items_of(context)) == [told, _ASKED, _THOUGHT, _SAID]
 
 
-def test_events_of_other_writers_are_messages() -> None:
+def test_events_that_were_cut_or_are_other_writers_are_messages() -> None:
     context = _context(_message(1, None), _message(2, {"x": 1}, "assistant"))
     said = [{"role": role, "content": "Text."} for role in ("user", "assistant")]
     assert list(items_of(context)) == said
-
-
-def test_what_was_cut_comes_with_what_is_left() -> None:
-    raws = [{"item": _SAID, "before": [_THOUGHT]}, {"item": _OUTPUT}]
-    messages = [_message(seq, raw, "assistant", "Cut.") for seq, raw in enumerate(raws)]
-    assert list(items_of(_context(*messages, cut=(0, 1)))) == [
-        {"role": "assistant", "content": "Cut."},
-        {**_OUTPUT, "output": "Cut."},
-    ]

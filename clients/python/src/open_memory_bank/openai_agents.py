@@ -198,35 +198,24 @@ def event_of(item: Item, before: Sequence[Item], invocation: str) -> types.Appen
 def items_of(context: types.ContextResponse) -> Iterator[Item]:
     """Yield the items of a context; what is no event comes as a system message.
 
-    An item that was cut to fit comes with the text that is left of it.
+    An item that was cut to fit comes as a message, with the text that is left of it.
     """
-    cut = {row["seq"] for row in context["truncatedEvents"]}
     for message in context.get("messages") or []:
         source = message.get("source") or {}
         if source.get("kind") != "event":
             yield {"role": "system", "content": message.get("content")}
-        elif source.get("seq") in cut:
-            yield _cut(message)
         else:
             yield from _whole(message)
 
 
 def _whole(message: types.ContextMessage) -> Iterator[Item]:
-    """Yield what an event keeps; an event of another writer is the message that it says."""
+    """Yield what an event keeps; one that was cut, or is another writer's, is what it says."""
     raw = cast("Mapping[str, Any]", message).get("rawEvent") or {}
     if "item" in raw:
         yield from raw.get("before", ())
         yield raw["item"]
     else:
         yield {"role": message["role"], "content": message.get("content")}
-
-
-def _cut(message: types.ContextMessage) -> Item:
-    """Return an item with its text as it was cut; a call that was cut is none any more."""
-    item = (cast("Mapping[str, Any]", message).get("rawEvent") or {}).get("item", {})
-    if str(item.get("type", "")).endswith(_OUTPUT):
-        return {**item, "output": message.get("content")}
-    return {"role": message["role"], "content": message.get("content")}
 
 
 def _grouped(items: Sequence[Item]) -> Iterator[tuple[list[Item], Item]]:
