@@ -1,9 +1,10 @@
 """Compare `MemoryBankStore` with LangGraph's own `InMemoryStore`: same operations, same answers.
 
 Usage, in the environment of the recipe: `python tests/recipes/beside_in_memory.py [SEED]`, with
-`MEMORY_BANK_CLIENT_URL` and `_KEY`.
+`MEMORY_BANK_CLIENT_URL`, `_KEY` and `RECIPE_ENGINE`.
 """
 
+import os
 import random
 import sys
 from typing import Any
@@ -23,7 +24,7 @@ _STEPS = 150
 def main(seed: int) -> None:
     """Do random operations on both and compare after each; print how many."""
     chosen = random.Random(seed)
-    with Client() as client:
+    with Client(engine=os.environ.get("RECIPE_ENGINE", "1")) as client:
         ours, theirs = MemoryBankStore(client), InMemoryStore()
         for step in range(_STEPS):
             name = chosen.choice(["put", "put", "put", "delete", "get", "search", "filter", "list"])
