@@ -10,6 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 prepare := sh scripts/prepare.sh
 peers := benchmarks/peers/requirements
 browser := tests/browser/requirements
+recipes := clients/recipes/requirements
 
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 compile = $(compiled) pyproject.toml --group build $(ARGS)
@@ -51,6 +52,10 @@ soak: setup ## Two minutes of traffic amid faults: a table of figures (SEED=7 SO
 .PHONY: browser
 browser: setup ## Use the console in a browser: flows, axe-core, the policy (needs chromium)
 	@sh scripts/browser.sh $(ARGS)
+
+.PHONY: test-recipes
+test-recipes: setup ## Run the recipes of clients/recipes, their frameworks apart (one: ARGS=NAME; newest: ARGS=--newest)
+	@sh scripts/recipes.sh $(ARGS)
 
 .PHONY: screenshots
 screenshots: setup ## Draw docs/images anew: the console with the conversations of the demonstration
@@ -108,6 +113,10 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 	$(BIN)/memory-bank openapi > openapi/openapi.json.new
 	mv openapi/openapi.json.new openapi/openapi.json
 
+.PHONY: client
+client: setup ## Rewrite the generated files of clients/python from openapi/openapi.json
+	$(BIN)/python -m scripts.make_client
+
 .PHONY: docs
 docs: setup ## Write the reference pages from the code and build the documentation into site/
 	$(BIN)/python -m scripts.make_reference
@@ -120,6 +129,9 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
+	for name in openai_agents_session langgraph_store; do \
+	    $(compiled) $(recipes)/$$name.in --python-version 3.11 --output-file $(recipes)/$$name.lock $(ARGS) || exit 1; \
+	done
 
 .PHONY: sbom
 sbom: setup ## Rewrite sbom.cdx.json from the lock, LICENSES.md from what its packages declare

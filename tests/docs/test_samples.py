@@ -22,6 +22,7 @@ from tests.support.live import KEY, LiveServer, live_server
 _PORT = "127.0.0.1:8000"
 _FIRST_ENGINE = re.compile(r"reasoningEngines/1\b")
 _PARENT = "/v1/projects/default/locations/local"
+_CLIENT = str(ROOT / "clients/python/src")
 _TIMEOUT_SECONDS = 120
 _SET_UP = """\
 if command -v curl >/dev/null; then
@@ -163,6 +164,35 @@ def test_contexts(server: LiveServer, engine: str) -> None:
     assert answered == shown
     assert _steady(spans) == _json(page, '"spans"')
     assert [span["event"] for span in of_user["spans"]] == [spans["spans"][0]["event"]]
+
+
+def test_the_python_client(server: LiveServer, engine: str) -> None:
+    page = DOCS / "guides" / "python-client.md"
+    number = engine.rpartition("/")[2]
+    programs = [_placed(text, server, engine) for text in samples(page, "python")]
+    programs = [text.replace('engine="1"', f'engine="{number}"') for text in programs]
+    printed = samples(page, "text")
+    assert _python(f"import sys; sys.path.insert(0, {_CLIENT!r})", *programs) == "".join(
+        printed[1:]
+    )
+
+
+def test_coming_from(server: LiveServer, engine: str) -> None:
+    number = engine.rpartition("/")[2]
+    programs = [
+        _placed(text, server, engine).replace('engine="1"', f'engine="{number}"')
+        for text in samples(DOCS / "coming-from.md", "python")
+    ]
+    printed = _python(f"import sys; sys.path.insert(0, {_CLIENT!r})", *programs, "bank.close()")
+    assert printed.splitlines() == [
+        "I prefer window seats.",
+        "2",
+        "['CREATED']",
+        "Seat 12A is free.",
+        "The train to Bergen takes seven hours.",
+        "The train to Bergen takes seven hours.",
+        "True",
+    ]
 
 
 def _with_post(server: LiveServer, engine: str) -> str:

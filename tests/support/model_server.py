@@ -40,6 +40,7 @@ class Called:
 
     name: str
     arguments: Json
+    id: str = "call_1"
 
 
 Answer = Json | str | Called | Callable[[Json], Json | str | Called]
@@ -231,10 +232,10 @@ def _completion(body: Json, behaviour: Behaviour) -> Json:
     if callable(answer):
         answer = answer(body)
     is_call = bool(body.get("tools")) and not isinstance(answer, str)
-    name = answer.name if isinstance(answer, Called) else None
-    answer = answer.arguments if isinstance(answer, Called) else answer
+    called = answer if isinstance(answer, Called) else None
+    answer = answer if called is None else called.arguments
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    message = _call(body, name, text) if is_call else {"role": "assistant", "content": text}
+    message = _call(body, called, text) if is_call else {"role": "assistant", "content": text}
     finish = "tool_calls" if is_call else "stop"
     found: dict[str, Any] = {
         "id": "chatcmpl-1",
@@ -258,9 +259,10 @@ def _tokens(body: Json, text: str) -> tuple[int, int]:
     return prompt_tokens(body), count_tokens(text)
 
 
-def _call(body: Json, name: str | None, arguments: str) -> Json:
-    function = {"name": name or body["tools"][0]["function"]["name"], "arguments": arguments}
-    call = {"id": "call_1", "type": "function", "function": function}
+def _call(body: Json, called: Called | None, arguments: str) -> Json:
+    called = called or Called(body["tools"][0]["function"]["name"], {})
+    function = {"name": called.name, "arguments": arguments}
+    call = {"id": called.id, "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 

@@ -1,0 +1,172 @@
+"""Sending of requests, with their retries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from open_memory_bank import _retries
+from open_memory_bank._requests import Call, Engine, Request, request_of
+from open_memory_bank._twins import AsyncContent, achunks, asleep
+from open_memory_bank.errors import ApiError, Unreachable, error_of
+
+Answer = TypeVar("Answer")
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class AsyncTransport:
+    """The way to one engine of a service."""
+
+    http: httpx.AsyncClient
+    url: str
+    key: str | None = field(repr=False)
+    engine: Engine
+    timeout: float
+
+    async def ask(
+        self,
+        call: Call[Answer],
+        ids: Mapping[str, str] = _NOTHING,
+        options: Mapping[str, Any] = _NOTHING,
+        *,
+        more_seconds: float = 0,
+    ) -> Answer:
+        """Send a request and return what is answered.
+
+        Args:
+            call: the operation.
+            ids: parts of its path besides the engine.
+            options: its arguments.
+            more_seconds: time that the answer may take beside the client's own limit.
+
+        Raises:
+            ApiError: the service refuses it.
+            Unreachable: no whole answer came.
+        """
+        request = request_of(call, self.engine, ids, options)
+        response = await self._send(request, more_seconds=more_seconds)
+        is_json = "application/json" in response.headers.get("content-type", "")
+        return cast("Answer", response.json() if is_json else response.content)
+
+    async def content(
+        self, call: Call[bytes], ids: Mapping[str, str], options: Mapping[str, Any] = _NOTHING
+    ) -> bytes:
+        """Return an answer as it is, whatever its type."""
+        return (await self._send(request_of(call, self.engine, ids, options))).content
+
+    async def lines(
+        self, call: Call[bytes], options: Mapping[str, Any] = _NOTHING
+    ) -> AsyncIterator[str]:
+        """Yield the lines of an answer of any length as they come.
+
+        Raises:
+            ApiError: the service refuses it.
+            Unreachable: the answer broke off.
+        """
+        request = request_of(call, self.engine, {}, options)
+        response = await self._send(request, is_stream=True)
+        try:
+            async for line in response.aiter_lines():
+                if line:
+                    yield line
+        except httpx.TransportError as failure:
+            raise _unreachable(request, failure) from failure
+        finally:
+            await response.aclose()
+
+    async def upload(
+        self,
+        call: Call[Answer],
+        ids: Mapping[str, str],
+        options: Mapping[str, Any],
+        content: AsyncContent,
+        media_type: str,
+    ) -> Answer:
+        """Send a body of any type and length, and return what is answered.
+
+        Bytes are sent again as any request is. Anything else is read once and not sent again once
+        a byte has left.
+        """
+        request = request_of(call, self.engine, ids, options)
+        headers = {**request.headers, "Content-Type": media_type}
+        is_bytes = isinstance(content, bytes)
+        request = Request(
+            request.method,
+            request.path,
+            request.query,
+            request.is_repeatable and is_bytes,
+            headers,
+            content if isinstance(content, bytes) else None,
+        )
+        stream = None if is_bytes else _Body(content)
+        found: Answer = (await self._send(request, body=stream)).json()
+        return found
+
+    async def _send(
+        self,
+        request: Request,
+        *,
+        more_seconds: float = 0,
+        is_stream: bool = False,
+        body: _Body | None = None,
+    ) -> httpx.Response:
+        attempt = 0
+        while True:
+            failure: Exception
+            try:
+                return await self._once(request, more_seconds, body, is_stream=is_stream)
+            except ApiError as error:
+                pause = _retries.after_error(error, attempt, is_repeatable=request.is_repeatable)
+                failure = error
+            except httpx.TransportError as error:
+                repeatable = request.is_repeatable
+                pause = _retries.after_failure(error, attempt, is_repeatable=repeatable)
+                failure = _unreachable(request, error)
+            if pause is None or (body is not None and body.is_begun):
+                raise failure
+            await asleep(pause)
+            attempt += 1
+
+    async def _once(
+        self, request: Request, more_seconds: float, body: _Body | None, *, is_stream: bool
+    ) -> httpx.Response:
+        headers = {"Accept": "*/*", **request.headers}
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
+        built = self.http.build_request(
+            request.method,
+            f"{self.url}{request.path}",
+            params=request.query,
+            headers=headers,
+            content=request.content if body is None else body.pieces(),
+            timeout=self.timeout + more_seconds,
+        )
+        response = await self.http.send(built, stream=is_stream, follow_redirects=False)
+        if response.is_success:
+            return response
+        await response.aread()
+        await response.aclose()
+        raise error_of(response)
+
+
+class _Body:
+    """A body that can be read once."""
+
+    def __init__(self, content: AsyncContent) -> None:
+        self._content = content
+        self.is_begun = False
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        async for piece in achunks(self._content):
+            self.is_begun = True
+            yield piece
+
+
+def _unreachable(request: Request, failure: Exception) -> Unreachable:
+    said = str(failure) or type(failure).__name__
+    return Unreachable(f"{request.method} {request.path}: {said}")

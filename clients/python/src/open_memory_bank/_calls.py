@@ -1,0 +1,2246 @@
+"""The operations of the service, and the arguments that each takes.
+
+Written by `make client` from openapi/openapi.json.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from open_memory_bank import types
+from open_memory_bank._requests import Call, MetadataValue
+
+if sys.version_info >= (3, 11):
+    from typing import Required
+else:
+    from typing_extensions import Required
+
+APPEND_EVENT: Call[types.Empty] = Call(
+    "appendEvent",
+    "POST",
+    "{engine}/sessions/{session}:appendEvent",
+    body={
+        "author": "author",
+        "invocation_id": "invocationId",
+        "timestamp": "timestamp",
+        "content": "content",
+        "actions": "actions",
+        "error_code": "errorCode",
+        "error_message": "errorMessage",
+        "event_metadata": "eventMetadata",
+        "raw_event": "rawEvent",
+        "token_count": "tokenCount",
+    },
+    is_change=True,
+)
+
+
+class AppendEvent(TypedDict, total=False):
+    """Arguments of `appendEvent`."""
+
+    author: Required[str]
+    """`user`, or the name of the agent."""
+    invocation_id: Required[str]
+    """Id of the agent's run that the event belongs to."""
+    timestamp: Required[str]
+    """Time of the event."""
+    content: types.Content | None
+    """What was said; absent: nothing."""
+    actions: types.EventActions | None
+    """What the event changes beside its content."""
+    error_code: str | None
+    """Code of the model's error, as its provider names it."""
+    error_message: str | None
+    """Text of the model's error."""
+    event_metadata: types.EventMetadata | None
+    """What the model says about its answer."""
+    raw_event: Mapping[str, Any] | None
+    """Any JSON object; it is returned as it is."""
+    token_count: int | None
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+BATCH_APPEND_EVENTS: Call[types.BatchAppendEventsResponse] = Call(
+    "batchAppendEvents",
+    "POST",
+    "{engine}/sessions/{session}/events:batch",
+    body={"events": "events", "expected_last_seq": "expectedLastSeq"},
+    is_change=True,
+)
+
+
+class BatchAppendEvents(TypedDict, total=False):
+    """Arguments of `batchAppendEvents`."""
+
+    events: Required[Sequence[types.AppendEventRequest]]
+    """The events, the oldest first."""
+    expected_last_seq: int | None
+    """The number of the session's last event as known to the caller; if another event is
+    last by now, nothing is appended: 409."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+BATCH_CREATE_MEMORIES: Call[types.Operation] = Call(
+    "batchCreateMemories",
+    "POST",
+    "{engine}/memories:batchCreate",
+    body={"requests": "requests", "atomic": "atomic"},
+    is_change=True,
+)
+
+
+class BatchCreateMemories(TypedDict, total=False):
+    """Arguments of `batchCreateMemories`."""
+
+    requests: Required[Sequence[types.NewMemory]]
+    """The memories, each with an optional id."""
+    atomic: bool
+    """True: all memories are created or none. False: each is created on its own, and the
+    response lists its outcome in `results`."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+CANCEL_OPERATION: Call[types.Empty] = Call(
+    "cancelOperation", "POST", "{engine}/operations/{operation}:cancel", is_change=True
+)
+
+
+class CancelOperation(TypedDict, total=False):
+    """Arguments of `cancelOperation`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+CLEAR_SESSION: Call[types.Session] = Call(
+    "clearSession", "POST", "{engine}/sessions/{session}:clear", is_change=True
+)
+
+
+class ClearSession(TypedDict, total=False):
+    """Arguments of `clearSession`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+COMPOSE_CONTEXT: Call[types.ContextResponse] = Call(
+    "composeContext",
+    "POST",
+    "{engine}/sessions/{session}:context",
+    body={
+        "system_prompt": "systemPrompt",
+        "pending_message": "pendingMessage",
+        "policy": "policy",
+        "token_limit": "tokenLimit",
+        "reserve_output_tokens": "reserveOutputTokens",
+        "format": "format",
+        "consistency": "consistency",
+        "wait_timeout": "waitTimeout",
+        "include_memories": "includeMemories",
+        "include_raw_events": "includeRawEvents",
+        "as_of_seq": "asOfSeq",
+        "model": "model",
+        "preview": "preview",
+    },
+)
+
+
+class ComposeContext(TypedDict, total=False):
+    """Arguments of `composeContext`."""
+
+    system_prompt: str | None
+    """Instructions that come before everything else; absent: none."""
+    pending_message: str | None
+    """Message that the model must answer, not yet an event."""
+    policy: types.MemoryPolicy | None
+    """Absent: the policy of the session or its engine, or `inclusive`."""
+    token_limit: int | None
+    """Overrides the policy's."""
+    reserve_output_tokens: int | None
+    """Overrides the policy's; absent in both: 800 with `agent_summary`, else 0."""
+    format: types.Format
+    """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
+    one `text`. `gemini` includes files unchanged, and only their mention is counted;
+    the others show only the mention."""
+    consistency: types.Consistency
+    """`latest`: no model is called. `wait`: summaries that are due are made first."""
+    wait_timeout: str | None
+    """Time limit of `wait`; absent: the service's maximum."""
+    include_memories: types.IncludeMemories | None
+    """Facts of the memory bank to include; absent: none."""
+    include_raw_events: bool
+    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    the format `messages`."""
+    as_of_seq: int | None
+    """Last event of the context; later ones are ignored. Events cleared or erased since
+    stay out, and memories are current ones."""
+    model: str | None
+    """Model for `estimatedCost`, as named in the configured prices."""
+    preview: bool
+    """True: no summary is enqueued, so that the call changes nothing and needs no
+    permission to update sessions. Not with `consistency: wait`."""
+
+
+CREATE_EXCHANGE: Call[types.Exchange] = Call(
+    "createExchange",
+    "POST",
+    "{engine}/sessions/{session}/exchanges",
+    body={
+        "input": "input",
+        "output": "output",
+        "agent": "agent",
+        "invocation_id": "invocationId",
+        "timestamp": "timestamp",
+        "input_token_count": "inputTokenCount",
+        "output_token_count": "outputTokenCount",
+        "metadata": "metadata",
+        "expected_last_seq": "expectedLastSeq",
+    },
+    is_change=True,
+)
+
+
+class CreateExchange(TypedDict, total=False):
+    """Arguments of `createExchange`."""
+
+    input: Required[str]
+    """The user's text."""
+    output: Required[str]
+    """The agent's text."""
+    agent: str
+    """The author of the answer."""
+    invocation_id: str | None
+    """Invocation of both events; absent: a new one."""
+    timestamp: str | None
+    """Time of the exchange; absent: now."""
+    input_token_count: int | None
+    """Tokens of the input in a prompt, for the counter `declared`."""
+    output_token_count: int | None
+    """Tokens of the output, likewise."""
+    metadata: Mapping[str, Any] | None
+    """Stored with both events as their `customMetadata`."""
+    expected_last_seq: int | None
+    """The number of the session's last event as known to the caller; if another event is
+    last by now, nothing is appended: 409."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+CREATE_KEY: Call[types.ApiKey] = Call(
+    "createKey",
+    "POST",
+    "/v1/keys",
+    body={
+        "display_name": "displayName",
+        "roles": "roles",
+        "permissions": "permissions",
+        "projects": "projects",
+        "engines": "engines",
+        "scope_conditions": "scopeConditions",
+        "expire_time": "expireTime",
+        "ttl": "ttl",
+    },
+    is_repeatable=False,
+)
+
+
+class CreateKey(TypedDict, total=False):
+    """Arguments of `createKey`."""
+
+    display_name: Required[str]
+    """Name for people; printable, not blank."""
+    roles: Sequence[types.Role] | None
+    """Roles whose permissions the key gets; at least one of this and `permissions` is
+    needed."""
+    permissions: Sequence[types.Permission] | None
+    """Permissions in addition to those of the roles."""
+    projects: Sequence[str] | None
+    """Projects of the engines; absent: all."""
+    engines: Sequence[str] | None
+    """Ids or names of engines; absent: all."""
+    scope_conditions: Mapping[str, str | list[str]] | None
+    """For each scope key, the values that the key may reach: one, or a list. Absent: all
+    scopes."""
+    expire_time: str | None
+    """When the key stops working, in UTC; absent: by `ttl`, else never."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+
+
+CREATE_MEMORY: Call[types.Operation] = Call(
+    "createMemory",
+    "POST",
+    "{engine}/memories",
+    query={"memory_id": "memoryId"},
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+        "fact": "fact",
+        "display_name": "displayName",
+        "description": "description",
+        "topics": "topics",
+        "metadata": "metadata",
+        "memory_type": "memoryType",
+        "structured_content": "structuredContent",
+        "context": "context",
+        "expire_time": "expireTime",
+        "ttl": "ttl",
+        "scope": "scope",
+    },
+    is_change=True,
+    has_typed_metadata=True,
+)
+
+
+class CreateMemory(TypedDict, total=False):
+    """Arguments of `createMemory`."""
+
+    memory_id: str | None
+    """Id of the new memory; generated if absent."""
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    fact: str | None
+    """Statement to remember, in one or a few sentences; not blank."""
+    display_name: str | None
+    """Short name for people."""
+    description: str | None
+    """Explanation for people."""
+    topics: Sequence[types.MemoryTopicId] | None
+    """Topics that the fact is about; absent: none."""
+    metadata: Mapping[str, MetadataValue] | None
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memory_type: types.MemoryType | None
+    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    structured_content: types.StructuredContent | None
+    """At most 65536 bytes as JSON."""
+    context: str | None
+    """What the fact was drawn from or why it matters, in words."""
+    expire_time: str | None
+    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
+    `ttlConfig`, else never."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+CREATE_REASONING_ENGINE: Call[types.Operation] = Call(
+    "createReasoningEngine",
+    "POST",
+    "{engines}",
+    body={
+        "display_name": "displayName",
+        "description": "description",
+        "labels": "labels",
+        "context_spec": "contextSpec",
+        "encryption_spec": "encryptionSpec",
+        "spec": "spec",
+        "traffic_config": "trafficConfig",
+    },
+    is_change=True,
+)
+
+
+class CreateReasoningEngine(TypedDict, total=False):
+    """Arguments of `createReasoningEngine`."""
+
+    display_name: str | None
+    """Name for people."""
+    description: str | None
+    """Explanation for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels."""
+    context_spec: types.ContextSpec | None
+    """Holds the configuration of its memory bank."""
+    encryption_spec: types.EncryptionSpec | None
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    spec: None
+    """Not served: no agents run here."""
+    traffic_config: None
+    """Not served: no agents run here."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+CREATE_SESSION: Call[types.Operation] = Call(
+    "createSession",
+    "POST",
+    "{engine}/sessions",
+    query={"session_id": "sessionId"},
+    body={
+        "display_name": "displayName",
+        "labels": "labels",
+        "session_state": "sessionState",
+        "expire_time": "expireTime",
+        "ttl": "ttl",
+        "memory_policy": "memoryPolicy",
+        "user_id": "userId",
+    },
+    is_change=True,
+)
+
+
+class CreateSession(TypedDict, total=False):
+    """Arguments of `createSession`."""
+
+    session_id: str | None
+    """Id of the new session; absent: generated."""
+    display_name: str | None
+    """Name for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
+    session_state: Mapping[str, Any] | None
+    """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
+    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
+    and those with `temp:` are not stored."""
+    expire_time: str | None
+    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
+    setting."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    memory_policy: types.MemoryPolicy | None
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    user_id: Required[str]
+    """Id of the user that the session belongs to."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+DELETE_ARTIFACT: Call[types.Empty] = Call(
+    "deleteArtifact",
+    "DELETE",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts/{artifact}",
+    is_change=True,
+)
+
+
+class DeleteArtifact(TypedDict, total=False):
+    """Arguments of `deleteArtifact`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DELETE_EVENT: Call[types.Empty] = Call(
+    "deleteEvent", "DELETE", "{engine}/sessions/{session}/events/{event}", is_change=True
+)
+
+
+class DeleteEvent(TypedDict, total=False):
+    """Arguments of `deleteEvent`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+DELETE_MEMORY: Call[types.Operation] = Call(
+    "deleteMemory",
+    "DELETE",
+    "{engine}/memories/{memory}",
+    query={"permanent": "permanent"},
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+    },
+    is_change=True,
+)
+
+
+class DeleteMemory(TypedDict, total=False):
+    """Arguments of `deleteMemory`."""
+
+    permanent: bool | None
+    """Erase it and all its history now, beyond recovery."""
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DELETE_NAMESPACE: Call[types.Empty] = Call(
+    "deleteNamespace",
+    "DELETE",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}",
+    is_change=True,
+)
+
+
+class DeleteNamespace(TypedDict, total=False):
+    """Arguments of `deleteNamespace`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DELETE_OPERATION: Call[types.Empty] = Call(
+    "deleteOperation", "DELETE", "{engine}/operations/{operation}", is_change=True
+)
+
+
+class DeleteOperation(TypedDict, total=False):
+    """Arguments of `deleteOperation`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+DELETE_REASONING_ENGINE: Call[types.Operation] = Call(
+    "deleteReasoningEngine", "DELETE", "{engine}", query={"force": "force"}, is_change=True
+)
+
+
+class DeleteReasoningEngine(TypedDict, total=False):
+    """Arguments of `deleteReasoningEngine`."""
+
+    force: bool | None
+    """Also delete the contents of the engine."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DELETE_SESSION: Call[types.Operation] = Call(
+    "deleteSession", "DELETE", "{engine}/sessions/{session}", is_change=True
+)
+
+
+class DeleteSession(TypedDict, total=False):
+    """Arguments of `deleteSession`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DELETE_TASK_MEMORY: Call[types.Empty] = Call(
+    "deleteTaskMemory", "DELETE", "{engine}/taskMemories/{task_memory}", is_change=True
+)
+
+
+class DeleteTaskMemory(TypedDict, total=False):
+    """Arguments of `deleteTaskMemory`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+DELETE_TOOL_POLICY: Call[types.Empty] = Call(
+    "deleteToolPolicy",
+    "DELETE",
+    "{engine}/taskMemories/{task_memory}/toolPolicies/{tool}",
+    is_change=True,
+)
+
+
+class DeleteToolPolicy(TypedDict, total=False):
+    """Arguments of `deleteToolPolicy`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+DOWNLOAD_ARTIFACT: Call[bytes] = Call(
+    "downloadArtifact",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts/{artifact}/content",
+)
+
+
+ERASE_SCOPE: Call[types.Operation] = Call(
+    "eraseScope",
+    "POST",
+    "{engine}:eraseScope",
+    body={"scope": "scope", "validate_only": "validateOnly", "include_sessions": "includeSessions"},
+    is_change=True,
+)
+
+
+class EraseScope(TypedDict, total=False):
+    """Arguments of `eraseScope`."""
+
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    validate_only: bool | None
+    """Count, and change nothing."""
+    include_sessions: bool | None
+    """Whether sessions, task memory and state of the user `user_id` are erased, too;
+    absent: they are."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+ESTIMATE_CONTEXT_COSTS: Call[types.EstimateContextCostsResponse] = Call(
+    "estimateContextCosts",
+    "POST",
+    "{engine}/contextCosts:estimate",
+    body={
+        "messages": "messages",
+        "message_tokens": "messageTokens",
+        "system_tokens": "systemTokens",
+        "summary_tokens": "summaryTokens",
+        "summary_overhead_tokens": "summaryOverheadTokens",
+        "prices": "prices",
+        "models": "models",
+        "model": "model",
+        "summary_model": "summaryModel",
+        "context_window": "contextWindow",
+        "strategies": "strategies",
+        "accounting": "accounting",
+        "find_best_cap": "findBestCap",
+    },
+)
+
+
+class EstimateContextCosts(TypedDict, total=False):
+    """Arguments of `estimateContextCosts`."""
+
+    messages: Sequence[int]
+    """Lengths of sessions, in prompts with their answers."""
+    message_tokens: int | dict[str, Any]
+    """Tokens of a message, prompt and answer. With one number, all of it counts as
+    input. With two halves, the answer is paid for once as output, and as input in
+    each later prompt that shows it."""
+    system_tokens: int
+    """Tokens of the system prompt."""
+    summary_tokens: int
+    """Tokens of a summary, unless the strategy sets them."""
+    summary_overhead_tokens: int
+    """Tokens of a summariser's prompt beside its input."""
+    prices: types.PlainPrices | None
+    """Alternative to `models`."""
+    models: Mapping[str, types.ModelPrices] | None
+    """Prices by model."""
+    model: str | None
+    """The one of `models` that answers; required with them."""
+    summary_model: str | None
+    """The one of `models` that summarises if a strategy names none, or `builtin`, which
+    is free; absent: the one that answers."""
+    context_window: int | None
+    """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
+    overrides it. `agent_summary` needs one of them."""
+    strategies: Sequence[types.MemoryPolicy]
+    """Memory policies; absent: `inclusive`, `abstraction_inclusive` and
+    `fully_abstracted`."""
+    accounting: types.Accounting
+    """`per_prompt`: each prompt is paid for once. `published_tables`: the method of the
+    tables of Prompt Memory Lab, for comparison with them."""
+    find_best_cap: bool
+    """Also find the cheapest `cap` (or `every`) of strategies that have one, up to 1000."""
+
+
+EXPORT_ALL_AUDIT_EVENTS: Call[bytes] = Call(
+    "exportAllAuditEvents", "GET", "/v1/auditEvents:export", query={"filter": "filter"}
+)
+
+
+class ExportAllAuditEvents(TypedDict, total=False):
+    """Arguments of `exportAllAuditEvents`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
+EXPORT_AUDIT_EVENTS: Call[bytes] = Call(
+    "exportAuditEvents", "GET", "{engine}/auditEvents:export", query={"filter": "filter"}
+)
+
+
+class ExportAuditEvents(TypedDict, total=False):
+    """Arguments of `exportAuditEvents`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
+EXPORT_NAMESPACE: Call[types.ExportNamespaceResponse] = Call(
+    "exportNamespace",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:export",
+    body={"sink": "sink", "directory": "directory", "artifacts": "artifacts"},
+    is_change=True,
+)
+
+
+class ExportNamespace(TypedDict, total=False):
+    """Arguments of `exportNamespace`."""
+
+    sink: Required[str]
+    """Name of a configured sink."""
+    directory: str | None
+    """Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink."""
+    artifacts: Sequence[str] | None
+    """Only these; absent: all."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+EXPORT_REVISIONS: Call[bytes] = Call(
+    "exportRevisions", "GET", "{engine}/memories/-/revisions:export", query={"filter": "filter"}
+)
+
+
+class ExportRevisions(TypedDict, total=False):
+    """Arguments of `exportRevisions`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
+FLUSH_STREAM: Call[types.Operation] = Call(
+    "flushStream",
+    "POST",
+    "{engine}/streams:flush",
+    body={"scope": "scope", "stream_id": "streamId"},
+    is_change=True,
+)
+
+
+class FlushStream(TypedDict, total=False):
+    """Arguments of `flushStream`."""
+
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    stream_id: str | None
+    """`default` when absent or empty."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+GENERATE_MEMORIES: Call[types.Operation] = Call(
+    "generateMemories",
+    "POST",
+    "{engine}/memories:generate",
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+        "direct_contents_source": "directContentsSource",
+        "direct_memories_source": "directMemoriesSource",
+        "vertex_session_source": "vertexSessionSource",
+        "scope": "scope",
+        "disable_consolidation": "disableConsolidation",
+        "validate_only": "validateOnly",
+        "metadata": "metadata",
+        "metadata_merge_strategy": "metadataMergeStrategy",
+        "allowed_topics": "allowedTopics",
+        "time_zone": "timeZone",
+    },
+    is_change=True,
+    has_typed_metadata=True,
+)
+
+
+class GenerateMemories(TypedDict, total=False):
+    """Arguments of `generateMemories`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    direct_contents_source: types.DirectContentsSource | None
+    """A conversation in the request; one of three sources."""
+    direct_memories_source: types.DirectMemoriesSource | None
+    """Facts in the request; one of three sources."""
+    vertex_session_source: types.VertexSessionSource | None
+    """A session of this engine; one of three sources."""
+    scope: Mapping[str, str] | None
+    """Exact key of the collection that the memories belong to. Required, unless the
+    source is a session: then absent means its `user_id`."""
+    disable_consolidation: bool | None
+    """Every result becomes a new memory."""
+    validate_only: bool | None
+    """Do the work, but write nothing; respond with the changes and their reasons."""
+    metadata: Mapping[str, MetadataValue] | None
+    """The caller's own values, stored with each memory that is written."""
+    metadata_merge_strategy: types.MetadataMergeStrategy
+    """What becomes of the metadata of a memory that is updated. `OVERWRITE` (also when
+    absent): these values replace it. `MERGE`: they are added. `REQUIRE_EXACT_MATCH`:
+    only memories with equal metadata are updated."""
+    allowed_topics: Sequence[types.MemoryTopicId] | None
+    """Limits the configured topics to these."""
+    time_zone: str | None
+    """For relative dates; default UTC."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+GET_ARTIFACT: Call[types.Artifact] = Call(
+    "getArtifact",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts/{artifact}",
+)
+
+
+GET_HEALTH: Call[types.Health] = Call("getHealth", "GET", "/healthz")
+
+
+GET_KEY: Call[types.ApiKey] = Call("getKey", "GET", "/v1/keys/{key}")
+
+
+GET_MEMORY: Call[types.Memory] = Call(
+    "getMemory", "GET", "{engine}/memories/{memory}", query={"show_deleted": "showDeleted"}
+)
+
+
+class GetMemory(TypedDict, total=False):
+    """Arguments of `getMemory`."""
+
+    show_deleted: bool | None
+    """Include deleted memories that can still be recovered; needs `revisions.list`."""
+
+
+GET_MEMORY_REVISION: Call[types.MemoryRevision] = Call(
+    "getMemoryRevision", "GET", "{engine}/memories/{memory}/revisions/{revision}"
+)
+
+
+GET_METRICS: Call[bytes] = Call("getMetrics", "GET", "/metrics")
+
+
+GET_NAMESPACE: Call[types.Namespace] = Call(
+    "getNamespace", "GET", "{engine}/taskMemories/{task_memory}/namespaces/{namespace}"
+)
+
+
+GET_OPERATION: Call[types.Operation] = Call(
+    "getOperation", "GET", "{engine}/operations/{operation}"
+)
+
+
+GET_READINESS: Call[types.Health] = Call("getReadiness", "GET", "/readyz")
+
+
+GET_REASONING_ENGINE: Call[types.ReasoningEngine] = Call("getReasoningEngine", "GET", "{engine}")
+
+
+GET_SELF: Call[types.CallerInfo] = Call("getSelf", "GET", "/v1/self")
+
+
+GET_SERVER: Call[types.ServerInfo] = Call("getServer", "GET", "/v1/server")
+
+
+GET_SESSION: Call[types.Session] = Call("getSession", "GET", "{engine}/sessions/{session}")
+
+
+GET_SESSION_USAGE: Call[types.SessionUsage] = Call(
+    "getSessionUsage", "GET", "{engine}/sessions/{session}/usage"
+)
+
+
+GET_SUMMARY: Call[types.SessionSummary] = Call(
+    "getSummary", "GET", "{engine}/sessions/{session}/summaries/{summary}"
+)
+
+
+GET_TASK_MEMORY: Call[types.TaskMemory] = Call(
+    "getTaskMemory", "GET", "{engine}/taskMemories/{task_memory}"
+)
+
+
+GET_TOOL_POLICY: Call[types.ToolPolicy] = Call(
+    "getToolPolicy", "GET", "{engine}/taskMemories/{task_memory}/toolPolicies/{tool}"
+)
+
+
+GET_TOOL_SPECS: Call[types.ToolSpecs] = Call(
+    "getToolSpecs", "GET", "{engine}/toolSpecs", query={"memory": "memory", "format": "format"}
+)
+
+
+class GetToolSpecs(TypedDict, total=False):
+    """Arguments of `getToolSpecs`."""
+
+    memory: str | None
+    """A task memory; the tools then read only this one."""
+    format: types.ToolFormat | None
+    """`openai`, `gemini` or `anthropic`; absent: all of them."""
+
+
+GET_USAGE: Call[types.EngineUsage] = Call(
+    "getUsage",
+    "GET",
+    "{engine}:usage",
+    query={"start_day": "startDay", "end_day": "endDay", "group_by": "groupBy"},
+)
+
+
+class GetUsage(TypedDict, total=False):
+    """Arguments of `getUsage`."""
+
+    start_day: str | None
+    """First day (UTC); absent: 30 days in all."""
+    end_day: str | None
+    """Last day (UTC), included; absent: today."""
+    group_by: str | None
+    """What each sum is of: some of `day`, `model` and `kind` (of the work), separated by
+    commas; absent: `day,model`."""
+
+
+IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
+    "importMemories", "POST", "{engine}/memories:import", is_repeatable=False
+)
+
+
+INGEST_EVENTS: Call[types.Operation] = Call(
+    "ingestEvents",
+    "POST",
+    "{engine}/memories:ingestEvents",
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+        "scope": "scope",
+        "stream_id": "streamId",
+        "direct_contents_source": "directContentsSource",
+        "generation_trigger_config": "generationTriggerConfig",
+        "force_flush": "forceFlush",
+        "metadata": "metadata",
+        "metadata_merge_strategy": "metadataMergeStrategy",
+    },
+    is_change=True,
+    has_typed_metadata=True,
+)
+
+
+class IngestEvents(TypedDict, total=False):
+    """Arguments of `ingestEvents`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    stream_id: str | None
+    """`default` when absent or empty."""
+    direct_contents_source: types.DirectContentsSource | None
+    """If absent, the request only changes the rule of the waiting events."""
+    generation_trigger_config: types.GenerationTriggerConfig | None
+    """If absent, that of the bank; without any, events are processed at once."""
+    force_flush: bool | None
+    """True: process all waiting events at once."""
+    metadata: Mapping[str, MetadataValue] | None
+    """The caller's own values, stored with each memory that is written."""
+    metadata_merge_strategy: types.MetadataMergeStrategy | None
+    """What becomes of the metadata of a memory that is updated, as in
+    `memories:generate`."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+LIST_ALL_AUDIT_EVENTS: Call[types.ListAuditEventsResponse] = Call(
+    "listAllAuditEvents",
+    "GET",
+    "/v1/auditEvents",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListAllAuditEvents(TypedDict, total=False):
+    """Arguments of `listAllAuditEvents`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_ALL_REVISIONS: Call[types.ListMemoryRevisionsResponse] = Call(
+    "listAllRevisions",
+    "GET",
+    "{engine}/memories/-/revisions",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListAllRevisions(TypedDict, total=False):
+    """Arguments of `listAllRevisions`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_ARTIFACTS: Call[types.ListArtifactsResponse] = Call(
+    "listArtifacts",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts",
+    query={"page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListArtifacts(TypedDict, total=False):
+    """Arguments of `listArtifacts`."""
+
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_AUDIT_EVENTS: Call[types.ListAuditEventsResponse] = Call(
+    "listAuditEvents",
+    "GET",
+    "{engine}/auditEvents",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListAuditEvents(TypedDict, total=False):
+    """Arguments of `listAuditEvents`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_EVENTS: Call[types.ListEventsResponse] = Call(
+    "listEvents",
+    "GET",
+    "{engine}/sessions/{session}/events",
+    query={
+        "filter": "filter",
+        "order_by": "orderBy",
+        "page_size": "pageSize",
+        "page_token": "pageToken",
+    },
+)
+
+
+class ListEvents(TypedDict, total=False):
+    """Arguments of `listEvents`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    order_by: str | None
+    """A field, ascending unless followed by ` desc`."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_KEYS: Call[types.ListKeysResponse] = Call(
+    "listKeys", "GET", "/v1/keys", query={"page_size": "pageSize", "page_token": "pageToken"}
+)
+
+
+class ListKeys(TypedDict, total=False):
+    """Arguments of `listKeys`."""
+
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_MEMORIES: Call[types.ListMemoriesResponse] = Call(
+    "listMemories",
+    "GET",
+    "{engine}/memories",
+    query={
+        "filter": "filter",
+        "order_by": "orderBy",
+        "show_deleted": "showDeleted",
+        "page_size": "pageSize",
+        "page_token": "pageToken",
+    },
+)
+
+
+class ListMemories(TypedDict, total=False):
+    """Arguments of `listMemories`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    order_by: str | None
+    """A field, ascending unless followed by ` desc`."""
+    show_deleted: bool | None
+    """Include deleted memories that can still be recovered; needs `revisions.list`."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_MEMORY_REVISIONS: Call[types.ListMemoryRevisionsResponse] = Call(
+    "listMemoryRevisions",
+    "GET",
+    "{engine}/memories/{memory}/revisions",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListMemoryRevisions(TypedDict, total=False):
+    """Arguments of `listMemoryRevisions`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_NAMESPACES: Call[types.ListNamespacesResponse] = Call(
+    "listNamespaces",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/namespaces",
+    query={"page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListNamespaces(TypedDict, total=False):
+    """Arguments of `listNamespaces`."""
+
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_OPERATIONS: Call[types.ListOperationsResponse] = Call(
+    "listOperations",
+    "GET",
+    "{engine}/operations",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListOperations(TypedDict, total=False):
+    """Arguments of `listOperations`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_REASONING_ENGINES: Call[types.ListReasoningEnginesResponse] = Call(
+    "listReasoningEngines",
+    "GET",
+    "{engines}",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListReasoningEngines(TypedDict, total=False):
+    """Arguments of `listReasoningEngines`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_REVISION_LABELS: Call[types.ListRevisionLabelsResponse] = Call(
+    "listRevisionLabels",
+    "GET",
+    "{engine}/memories/-/revisions:listLabels",
+    query={"key": "key", "prefix": "prefix", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListRevisionLabels(TypedDict, total=False):
+    """Arguments of `listRevisionLabels`."""
+
+    key: str | None
+    """List the values of this key, of at most 64 characters; absent or empty: list the
+    keys."""
+    prefix: str
+    """Only keys, or values of the key, that begin with this text, of at most 64
+    characters for keys and 512 for values."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_SCOPES: Call[types.ListScopesResponse] = Call(
+    "listScopes",
+    "GET",
+    "{engine}/memories:listScopes",
+    query={
+        "filter": "filter",
+        "show_deleted": "showDeleted",
+        "page_size": "pageSize",
+        "page_token": "pageToken",
+    },
+)
+
+
+class ListScopes(TypedDict, total=False):
+    """Arguments of `listScopes`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    show_deleted: bool | None
+    """Lists the scopes of deleted memories, too, while these can be recovered; needs
+    `revisions.list`."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_SESSIONS: Call[types.ListSessionsResponse] = Call(
+    "listSessions",
+    "GET",
+    "{engine}/sessions",
+    query={
+        "filter": "filter",
+        "order_by": "orderBy",
+        "page_size": "pageSize",
+        "page_token": "pageToken",
+    },
+)
+
+
+class ListSessions(TypedDict, total=False):
+    """Arguments of `listSessions`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    order_by: str | None
+    """A field, ascending unless followed by ` desc`."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_STREAMS: Call[types.ListStreamsResponse] = Call(
+    "listStreams",
+    "GET",
+    "{engine}/streams",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListStreams(TypedDict, total=False):
+    """Arguments of `listStreams`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_SUMMARIES: Call[types.ListSummariesResponse] = Call(
+    "listSummaries",
+    "GET",
+    "{engine}/sessions/{session}/summaries",
+    query={
+        "state": "state",
+        "policy_key": "policyKey",
+        "page_size": "pageSize",
+        "page_token": "pageToken",
+    },
+)
+
+
+class ListSummaries(TypedDict, total=False):
+    """Arguments of `listSummaries`."""
+
+    state: types.StoredSummaryState | None
+    """Only those in this state."""
+    policy_key: str | None
+    """Only those of this policy."""
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_TASK_MEMORIES: Call[types.ListTaskMemoriesResponse] = Call(
+    "listTaskMemories",
+    "GET",
+    "{engine}/taskMemories",
+    query={"page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListTaskMemories(TypedDict, total=False):
+    """Arguments of `listTaskMemories`."""
+
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+LIST_TOOL_POLICIES: Call[types.ListToolPoliciesResponse] = Call(
+    "listToolPolicies",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/toolPolicies",
+    query={"page_size": "pageSize", "page_token": "pageToken"},
+)
+
+
+class ListToolPolicies(TypedDict, total=False):
+    """Arguments of `listToolPolicies`."""
+
+    page_size: int | None
+    """Rows of a page; 0 means the default, and too large a value the maximum."""
+    page_token: str | None
+    """`nextPageToken` of the previous page."""
+
+
+PROCESS_OUTPUT: Call[types.ProcessOutputResponse] = Call(
+    "processOutput",
+    "POST",
+    "{engine}/taskMemories/{task_memory}:processOutput",
+    body={
+        "sensitive": "sensitive",
+        "local_only": "localOnly",
+        "allowed_models": "allowedModels",
+        "embedding_model": "embeddingModel",
+        "ttl": "ttl",
+        "user_id": "userId",
+        "tool": "tool",
+        "activity": "activity",
+        "call_id": "callId",
+        "namespace": "namespace",
+        "off_prompt": "offPrompt",
+        "output": "output",
+    },
+    is_change=True,
+)
+
+
+class ProcessOutput(TypedDict, total=False):
+    """Arguments of `processOutput`."""
+
+    sensitive: bool | None
+    """Derived content is sensitive as well, and never inline."""
+    local_only: bool | None
+    """Only models on this machine may read it."""
+    allowed_models: Sequence[str] | None
+    """Only these may read it; absent: all configured ones."""
+    embedding_model: str | None
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    user_id: str | None
+    """Owner; required from callers that are bound to users."""
+    tool: Required[str]
+    """Tool that made the output; its policy applies."""
+    activity: Required[str]
+    """What the tool was doing."""
+    call_id: str | None
+    """Id of the call; not stored."""
+    namespace: str | None
+    """Namespace to store in; absent: a new one."""
+    off_prompt: bool | Literal["auto"] | None
+    """Absent: from the tool's policy, or false without one."""
+    output: Required[types.Output]
+    """What the tool returned."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+PURGE_MEMORIES: Call[types.Operation] = Call(
+    "purgeMemories",
+    "POST",
+    "{engine}/memories:purge",
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "filter": "filter",
+        "filter_groups": "filterGroups",
+        "force": "force",
+        "permanent": "permanent",
+        "sample_size": "sampleSize",
+    },
+    is_change=True,
+)
+
+
+class PurgeMemories(TypedDict, total=False):
+    """Arguments of `purgeMemories`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    filter: str | None
+    """An AIP-160 filter."""
+    filter_groups: Sequence[types.FilterGroup] | None
+    """Conditions on metadata, of which at least one group must hold."""
+    force: bool | None
+    """Delete the memories; otherwise only count them."""
+    permanent: bool | None
+    """With `force`: erase memories and history at once, without recovery."""
+    sample_size: int | None
+    """Without `force`: matching memories to show, the newest; 0 to 100."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+QUERY_NAMESPACE: Call[types.QueryNamespaceResponse] = Call(
+    "queryNamespace",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:query",
+    body={
+        "model": "model",
+        "off_prompt": "offPrompt",
+        "wait": "wait",
+        "query": "query",
+        "top_k": "topK",
+        "answer_tokens": "answerTokens",
+    },
+    is_change=True,
+)
+
+
+class QueryNamespace(TypedDict, total=False):
+    """Arguments of `queryNamespace`."""
+
+    model: str | None
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    off_prompt: bool
+    """Whether to store the result and return only its reference."""
+    wait: bool
+    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    query: Required[str]
+    """Question to answer; not blank."""
+    top_k: int
+    """Maximum number of passages for the reader."""
+    answer_tokens: int
+    """Maximum length of the answer."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+RECALL_MEMORIES: Call[types.RecallMemoriesResponse] = Call(
+    "recallMemories",
+    "POST",
+    "{engine}/memories:recall",
+    body={
+        "query": "query",
+        "mode": "mode",
+        "top_k": "topK",
+        "max_tokens": "maxTokens",
+        "model": "model",
+        "counter": "counter",
+        "scope": "scope",
+        "filter": "filter",
+        "filter_groups": "filterGroups",
+        "include_sessions": "includeSessions",
+    },
+)
+
+
+class RecallMemories(TypedDict, total=False):
+    """Arguments of `recallMemories`."""
+
+    query: Required[str]
+    """Question or words: compared with facts by meaning, with events by words."""
+    mode: types.RecallMode
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    top_k: int
+    """Maximum number of facts, and also of passages; a model gets four times as many,
+    but at most 100 facts."""
+    max_tokens: int
+    """Maximum tokens of all facts and passages, or of the text. If there are both, each
+    may take half, and what the other leaves."""
+    model: str | None
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: str | None
+    """Token counter; absent: `chars4`."""
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    filter: str | None
+    """An AIP-160 filter of memories."""
+    filter_groups: Sequence[types.FilterGroup] | None
+    """Conditions on metadata, of which at least one group must hold."""
+    include_sessions: bool
+    """Whether to search the sessions of the user that the scope's `user_id` names as
+    well: those that one call of `sessions/-:recall` reaches."""
+
+
+RECALL_SESSION: Call[types.RecallResponse] = Call(
+    "recallSession",
+    "POST",
+    "{engine}/sessions/{session}:recall",
+    body={
+        "query": "query",
+        "mode": "mode",
+        "top_k": "topK",
+        "max_tokens": "maxTokens",
+        "model": "model",
+        "counter": "counter",
+        "exclude_recent": "excludeRecent",
+    },
+)
+
+
+class RecallSession(TypedDict, total=False):
+    """Arguments of `recallSession`."""
+
+    query: Required[str]
+    """What to look for, in words of the session."""
+    mode: types.RecallMode
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    top_k: int
+    """Maximum number of passages; a model gets four times as many."""
+    max_tokens: int
+    """Maximum tokens of all passages, or of the text."""
+    model: str | None
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: str | None
+    """Token counter; absent: `chars4`."""
+    exclude_recent: int
+    """Number of newest events to skip; erased ones count as well."""
+
+
+RECALL_SESSIONS: Call[types.RecallSessionsResponse] = Call(
+    "recallSessions",
+    "POST",
+    "{engine}/sessions/-:recall",
+    body={
+        "query": "query",
+        "mode": "mode",
+        "top_k": "topK",
+        "max_tokens": "maxTokens",
+        "model": "model",
+        "counter": "counter",
+        "user_id": "userId",
+        "filter": "filter",
+        "exclude_sessions": "excludeSessions",
+        "start_time": "startTime",
+        "end_time": "endTime",
+        "page_token": "pageToken",
+    },
+)
+
+
+class RecallSessions(TypedDict, total=False):
+    """Arguments of `recallSessions`."""
+
+    query: Required[str]
+    """What to look for, in words of the session."""
+    mode: types.RecallMode
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    top_k: int
+    """Maximum number of passages; a model gets four times as many."""
+    max_tokens: int
+    """Maximum tokens of all passages, or of the text."""
+    model: str | None
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: str | None
+    """Token counter; absent: `chars4`."""
+    user_id: str | None
+    """User whose sessions are searched; may be absent if the key is restricted to one
+    user."""
+    filter: str | None
+    """An AIP-160 filter of sessions, with the fields of their list."""
+    exclude_sessions: Sequence[str]
+    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    start_time: str | None
+    """Time of the first event to search; absent: no limit."""
+    end_time: str | None
+    """Time of the first event not to search any more; absent: no limit."""
+    page_token: str | None
+    """`nextPageToken` of the response to the same request, to search what that one did
+    not reach; empty or absent: the newest session first."""
+
+
+REEMBED_REASONING_ENGINE: Call[types.Operation] = Call(
+    "reembedReasoningEngine", "POST", "{engine}:reembed", is_change=True
+)
+
+
+class ReembedReasoningEngine(TypedDict, total=False):
+    """Arguments of `reembedReasoningEngine`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+REGENERATE_SUMMARY: Call[types.Operation] = Call(
+    "regenerateSummary",
+    "POST",
+    "{engine}/sessions/{session}/summaries/{summary}:regenerate",
+    is_change=True,
+)
+
+
+class RegenerateSummary(TypedDict, total=False):
+    """Arguments of `regenerateSummary`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+RETRIEVE_MEMORIES: Call[types.RetrieveMemoriesResponse] = Call(
+    "retrieveMemories",
+    "POST",
+    "{engine}/memories:retrieve",
+    body={
+        "scope": "scope",
+        "similarity_search_params": "similaritySearchParams",
+        "simple_retrieval_params": "simpleRetrievalParams",
+        "filter": "filter",
+        "filter_groups": "filterGroups",
+        "memory_types": "memoryTypes",
+        "max_tokens": "maxTokens",
+        "explain": "explain",
+        "ranking": "ranking",
+    },
+)
+
+
+class RetrieveMemories(TypedDict, total=False):
+    """Arguments of `retrieveMemories`."""
+
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+    similarity_search_params: types.SimilaritySearchParams | None
+    """Search by meaning; the best memories come first. At most one of this and
+    `simpleRetrievalParams`."""
+    simple_retrieval_params: types.SimpleRetrievalParams | None
+    """Page through the scope, the newest memories first; so it is also without either."""
+    filter: str | None
+    """An AIP-160 filter."""
+    filter_groups: Sequence[types.FilterGroup] | None
+    """Conditions on metadata, of which at least one group must hold."""
+    memory_types: Sequence[types.MemoryType] | None
+    """None means natural-language memories only."""
+    max_tokens: int | None
+    """Limit of the tokens of all facts, about four characters each. Memories that would
+    exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
+    explain: bool
+    """True: each memory comes with an `explanation` of its place."""
+    ranking: types.Ranking | None
+    """Order of this search, `hybrid` or `vector`; absent: that of the engine. Only with
+    `similaritySearchParams`."""
+
+
+RETRIEVE_PROFILES: Call[types.RetrieveProfilesResponse] = Call(
+    "retrieveProfiles", "POST", "{engine}/memories:retrieveProfiles", body={"scope": "scope"}
+)
+
+
+class RetrieveProfiles(TypedDict, total=False):
+    """Arguments of `retrieveProfiles`."""
+
+    scope: Required[Mapping[str, str]]
+    """Exact key of the collection."""
+
+
+RETRY_OPERATION: Call[types.Operation] = Call(
+    "retryOperation", "POST", "{engine}/operations/{operation}:retry", is_change=True
+)
+
+
+class RetryOperation(TypedDict, total=False):
+    """Arguments of `retryOperation`."""
+
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+REVOKE_KEY: Call[types.ApiKey] = Call("revokeKey", "POST", "/v1/keys/{key}:revoke")
+
+
+ROLLBACK_MEMORY: Call[types.Operation] = Call(
+    "rollbackMemory",
+    "POST",
+    "{engine}/memories/{memory}:rollback",
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+        "target_revision_id": "targetRevisionId",
+        "validate_only": "validateOnly",
+    },
+    is_change=True,
+)
+
+
+class RollbackMemory(TypedDict, total=False):
+    """Arguments of `rollbackMemory`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    target_revision_id: Required[str | int]
+    """The id of a revision of the memory, or its full name."""
+    validate_only: bool | None
+    """Change nothing; respond with the change that the rollback would make."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+ROTATE_KEY: Call[types.ApiKey] = Call(
+    "rotateKey",
+    "POST",
+    "/v1/keys/{key}:rotate",
+    body={"grace_period": "gracePeriod"},
+    is_repeatable=False,
+)
+
+
+class RotateKey(TypedDict, total=False):
+    """Arguments of `rotateKey`."""
+
+    grace_period: str
+    """Time for which the former secrets still work, at most 30 days; absent: none."""
+
+
+SCAN_PRIVACY: Call[types.Operation] = Call(
+    "scanPrivacy",
+    "POST",
+    "{engine}:scanPrivacy",
+    body={"kinds": "kinds", "action": "action", "scope": "scope"},
+    is_change=True,
+)
+
+
+class ScanPrivacy(TypedDict, total=False):
+    """Arguments of `scanPrivacy`."""
+
+    kinds: Sequence[str] | None
+    """Kinds, or names of custom patterns; absent or empty: those that the engine's rules
+    mask or refuse at any place."""
+    action: Required[types.ScanAction]
+    """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
+    place, for good."""
+    scope: Mapping[str, str] | None
+    """Only what has a scope that contains these pairs; absent: the whole engine."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+STORE_ARTIFACTS: Call[types.StoreArtifactsResponse] = Call(
+    "storeArtifacts",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:store",
+    body={
+        "sensitive": "sensitive",
+        "local_only": "localOnly",
+        "allowed_models": "allowedModels",
+        "embedding_model": "embeddingModel",
+        "ttl": "ttl",
+        "user_id": "userId",
+        "tool": "tool",
+        "activity": "activity",
+        "artifacts": "artifacts",
+    },
+    is_change=True,
+)
+
+
+class StoreArtifacts(TypedDict, total=False):
+    """Arguments of `storeArtifacts`."""
+
+    sensitive: bool | None
+    """Derived content is sensitive as well, and never inline."""
+    local_only: bool | None
+    """Only models on this machine may read it."""
+    allowed_models: Sequence[str] | None
+    """Only these may read it; absent: all configured ones."""
+    embedding_model: str | None
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    user_id: str | None
+    """Owner; required from callers that are bound to users."""
+    tool: str | None
+    """Tool that produced it; the tool's policy applies."""
+    activity: str | None
+    """What the tool was doing; recorded with the namespace."""
+    artifacts: Required[Sequence[types.Output]]
+    """Of kind text, json or blob."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+SUMMARIZE_NAMESPACE: Call[types.SummarizeNamespaceResponse] = Call(
+    "summarizeNamespace",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:summarize",
+    body={
+        "model": "model",
+        "off_prompt": "offPrompt",
+        "wait": "wait",
+        "instructions": "instructions",
+        "template": "template",
+        "max_tokens": "maxTokens",
+    },
+    is_change=True,
+)
+
+
+class SummarizeNamespace(TypedDict, total=False):
+    """Arguments of `summarizeNamespace`."""
+
+    model: str | None
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    off_prompt: bool
+    """Whether to store the result and return only its reference."""
+    wait: bool
+    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    instructions: str | None
+    """What the summary should contain."""
+    template: str | None
+    """The whole prompt, in place of instructions: with `{text}`, and optionally
+    `{previous_summary}` and `{char_limit}`."""
+    max_tokens: int
+    """Maximum length of the summary."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+UNDELETE_MEMORY: Call[types.Operation] = Call(
+    "undeleteMemory",
+    "POST",
+    "{engine}/memories/{memory}:undelete",
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+    },
+    is_change=True,
+)
+
+
+class UndeleteMemory(TypedDict, total=False):
+    """Arguments of `undeleteMemory`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UNDO_OPERATION: Call[types.Operation] = Call(
+    "undoOperation",
+    "POST",
+    "{engine}/operations/{operation}:undo",
+    body={"revision_labels": "revisionLabels", "validate_only": "validateOnly"},
+    is_change=True,
+)
+
+
+class UndoOperation(TypedDict, total=False):
+    """Arguments of `undoOperation`."""
+
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that the undo makes."""
+    validate_only: bool | None
+    """Change nothing; the operation reports the effect on each memory."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+UPDATE_MEMORY: Call[types.Operation] = Call(
+    "updateMemory",
+    "PATCH",
+    "{engine}/memories/{memory}",
+    query={"update_mask": "updateMask", "memory_id": "memoryId"},
+    body={
+        "revision_labels": "revisionLabels",
+        "revision_expire_time": "revisionExpireTime",
+        "revision_ttl": "revisionTtl",
+        "disable_memory_revisions": "disableMemoryRevisions",
+        "fact": "fact",
+        "display_name": "displayName",
+        "description": "description",
+        "topics": "topics",
+        "metadata": "metadata",
+        "memory_type": "memoryType",
+        "structured_content": "structuredContent",
+        "context": "context",
+        "expire_time": "expireTime",
+        "ttl": "ttl",
+        "scope": "scope",
+    },
+    is_change=True,
+    has_typed_metadata=True,
+)
+
+
+class UpdateMemory(TypedDict, total=False):
+    """Arguments of `updateMemory`."""
+
+    update_mask: str | None
+    """Fields to change, separated by commas; `*` means all."""
+    memory_id: str | None
+    """Ignored; clients may repeat it."""
+    revision_labels: Mapping[str, str] | None
+    """Labels of the revisions that this request makes."""
+    revision_expire_time: str | None
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revision_ttl: str | None
+    """Life of those revisions, from now; above zero seconds."""
+    disable_memory_revisions: bool | None
+    """True: the request makes no revisions."""
+    fact: str | None
+    """Statement to remember, in one or a few sentences; not blank."""
+    display_name: str | None
+    """Short name for people."""
+    description: str | None
+    """Explanation for people."""
+    topics: Sequence[types.MemoryTopicId] | None
+    """Topics that the fact is about; absent: none."""
+    metadata: Mapping[str, MetadataValue] | None
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memory_type: types.MemoryType | None
+    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    structured_content: types.StructuredContent | None
+    """At most 65536 bytes as JSON."""
+    context: str | None
+    """What the fact was drawn from or why it matters, in words."""
+    expire_time: str | None
+    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
+    `ttlConfig`, else never."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    scope: Mapping[str, str] | None
+    """The memory's own scope; another one is refused."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UPDATE_NAMESPACE: Call[types.Namespace] = Call(
+    "updateNamespace",
+    "PATCH",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}",
+    body={
+        "sensitive": "sensitive",
+        "local_only": "localOnly",
+        "allowed_models": "allowedModels",
+        "embedding_model": "embeddingModel",
+        "ttl": "ttl",
+    },
+    is_change=True,
+)
+
+
+class UpdateNamespace(TypedDict, total=False):
+    """Arguments of `updateNamespace`."""
+
+    sensitive: bool | None
+    """Derived content is sensitive as well, and never inline."""
+    local_only: bool | None
+    """Only models on this machine may read it."""
+    allowed_models: Sequence[str] | None
+    """Only these may read it; absent: all configured ones."""
+    embedding_model: str | None
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UPDATE_REASONING_ENGINE: Call[types.Operation] = Call(
+    "updateReasoningEngine",
+    "PATCH",
+    "{engine}",
+    query={"update_mask": "updateMask"},
+    body={
+        "display_name": "displayName",
+        "description": "description",
+        "labels": "labels",
+        "context_spec": "contextSpec",
+        "encryption_spec": "encryptionSpec",
+        "spec": "spec",
+        "traffic_config": "trafficConfig",
+    },
+    is_change=True,
+)
+
+
+class UpdateReasoningEngine(TypedDict, total=False):
+    """Arguments of `updateReasoningEngine`."""
+
+    update_mask: str | None
+    """Fields to change, separated by commas; `*` means all."""
+    display_name: str | None
+    """Name for people."""
+    description: str | None
+    """Explanation for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels."""
+    context_spec: types.ContextSpec | None
+    """Holds the configuration of its memory bank."""
+    encryption_spec: types.EncryptionSpec | None
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    spec: None
+    """Not served: no agents run here."""
+    traffic_config: None
+    """Not served: no agents run here."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UPDATE_SESSION: Call[types.Session] = Call(
+    "updateSession",
+    "PATCH",
+    "{engine}/sessions/{session}",
+    query={"update_mask": "updateMask", "session_id": "sessionId"},
+    body={
+        "display_name": "displayName",
+        "labels": "labels",
+        "session_state": "sessionState",
+        "expire_time": "expireTime",
+        "ttl": "ttl",
+        "memory_policy": "memoryPolicy",
+        "user_id": "userId",
+    },
+    is_change=True,
+)
+
+
+class UpdateSession(TypedDict, total=False):
+    """Arguments of `updateSession`."""
+
+    update_mask: str | None
+    """Fields to change, separated by commas; `*` means all."""
+    session_id: str | None
+    """Ignored; clients may repeat it."""
+    display_name: str | None
+    """Name for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
+    session_state: Mapping[str, Any] | None
+    """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
+    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
+    and those with `temp:` are not stored."""
+    expire_time: str | None
+    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
+    setting."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    memory_policy: types.MemoryPolicy | None
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    user_id: str | None
+    """The session's own user; another one is refused."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UPDATE_TOOL_POLICY: Call[types.ToolPolicy] = Call(
+    "updateToolPolicy",
+    "PUT",
+    "{engine}/taskMemories/{task_memory}/toolPolicies/{tool}",
+    body={
+        "off_prompt": "offPrompt",
+        "max_inline_tokens": "maxInlineTokens",
+        "sensitive": "sensitive",
+        "ttl": "ttl",
+    },
+    is_change=True,
+)
+
+
+class UpdateToolPolicy(TypedDict, total=False):
+    """Arguments of `updateToolPolicy`."""
+
+    off_prompt: bool | Literal["auto"]
+    """Whether outputs are stored: false, true or `auto`."""
+    max_inline_tokens: int | None
+    """With `auto`: longer texts are stored; absent: the configured default."""
+    sensitive: bool
+    """All outputs except info and errors are stored; requests cannot loosen this."""
+    ttl: str | None
+    """Time to live of outputs."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
+UPLOAD_ARTIFACT: Call[types.Artifact] = Call(
+    "uploadArtifact",
+    "PUT",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts/{artifact}",
+    query={
+        "user_id": "userId",
+        "tool": "tool",
+        "sensitive": "sensitive",
+        "local_only": "localOnly",
+        "ttl": "ttl",
+    },
+    is_change=True,
+)
+
+
+class UploadArtifact(TypedDict, total=False):
+    """Arguments of `uploadArtifact`."""
+
+    user_id: str | None
+    """Owner of a new namespace; required from bound callers."""
+    tool: str | None
+    """Tool that produced it; the tool's policy then decides about sensitivity and time
+    to live."""
+    sensitive: bool
+    """Whether derived artifacts stay off the prompt as well."""
+    local_only: bool
+    """Whether no remote model may read it."""
+    ttl: str | None
+    """Time to live, such as "3600s"."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+    content_digest: str | None
+    """`sha-256=:...:` of the bytes."""
+
+
+VALIDATE_REASONING_ENGINE: Call[types.Empty] = Call(
+    "validateReasoningEngine",
+    "POST",
+    "{engine}:validate",
+    query={"update_mask": "updateMask"},
+    body={
+        "display_name": "displayName",
+        "description": "description",
+        "labels": "labels",
+        "context_spec": "contextSpec",
+        "encryption_spec": "encryptionSpec",
+        "spec": "spec",
+        "traffic_config": "trafficConfig",
+    },
+)
+
+
+class ValidateReasoningEngine(TypedDict, total=False):
+    """Arguments of `validateReasoningEngine`."""
+
+    update_mask: str | None
+    """Fields to change, separated by commas; `*` means all."""
+    display_name: str | None
+    """Name for people."""
+    description: str | None
+    """Explanation for people."""
+    labels: Mapping[str, str] | None
+    """The caller's own labels."""
+    context_spec: types.ContextSpec | None
+    """Holds the configuration of its memory bank."""
+    encryption_spec: types.EncryptionSpec | None
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    spec: None
+    """Not served: no agents run here."""
+    traffic_config: None
+    """Not served: no agents run here."""
+
+
+WAIT_OPERATION: Call[types.Operation] = Call(
+    "waitOperation", "POST", "{engine}/operations/{operation}:wait", query={"timeout": "timeout"}
+)
+
+
+class WaitOperation(TypedDict, total=False):
+    """Arguments of `waitOperation`."""
+
+    timeout: str | None
+    """Longest wait; a duration such as `10s`."""

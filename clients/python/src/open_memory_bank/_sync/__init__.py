@@ -1,0 +1,1 @@
+# Written by `make client` from the file of the same name in _async.

@@ -1,0 +1,264 @@
+# Written by `make client` from the file of the same name in _async.
+"""Memories, their revisions, generation and retrieval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from open_memory_bank import _calls, types
+from open_memory_bank._page import Page, page_of
+from open_memory_bank._requests import json_bytes
+from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.operations import Operation
+from open_memory_bank._sync.paging import Items
+from open_memory_bank._sync.transport import Transport
+from open_memory_bank._twins import Content, gather
+from open_memory_bank._values import Turns, search, source, update_mask
+from open_memory_bank.errors import NotFound
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_LINES = "application/x-ndjson"
+_READ_AT_ONCE = 8
+_ABOUT_REVISIONS = frozenset(
+    {
+        "disable_memory_revisions",
+        "memory_id",
+        "revision_expire_time",
+        "revision_labels",
+        "revision_ttl",
+    }
+)
+
+
+class Revisions(Group):
+    """Revisions: memories as they were after each change."""
+
+    def get(self, memory: str, revision: str) -> types.MemoryRevision:
+        """Return a revision."""
+        ids = {"memory": memory, "revision": revision}
+        return self._ask(_calls.GET_MEMORY_REVISION, ids)
+
+    def list(
+        self, memory: str, **options: Unpack[_calls.ListMemoryRevisions]
+    ) -> Items[types.MemoryRevision]:
+        """List the revisions of a memory, the newest first."""
+        ids = {"memory": memory}
+        return self._items(_calls.LIST_MEMORY_REVISIONS, "memoryRevisions", options, ids)
+
+    def list_all(self, **options: Unpack[_calls.ListAllRevisions]) -> Items[types.MemoryRevision]:
+        """List the revisions of all memories, the newest first."""
+        return self._items(_calls.LIST_ALL_REVISIONS, "memoryRevisions", options)
+
+    def labels(self, **options: Unpack[_calls.ListRevisionLabels]) -> Items[types.RevisionLabel]:
+        """List the keys of the revisions' labels, or the values of one key."""
+        return self._items(_calls.LIST_REVISION_LABELS, "labels", options)
+
+    def export(self, **options: Unpack[_calls.ExportRevisions]) -> Iterator[types.MemoryRevision]:
+        """Yield the revisions of all memories as they come, however many."""
+        for line in self._transport.lines(_calls.EXPORT_REVISIONS, options):
+            yield json.loads(line)
+
+
+class Memories(Group):
+    """Memories. Changes are waited for; `start_...` only begins them."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.revisions = Revisions(transport)
+
+    def create(
+        self, *, wait_seconds: float = 60, **options: Unpack[_calls.CreateMemory]
+    ) -> types.AnsweredMemory:
+        """Create a memory as it is given, and return it."""
+        found: types.AnsweredMemory = self._done(_calls.CREATE_MEMORY, {}, options, wait_seconds)
+        return found
+
+    def get(self, memory: str, **options: Unpack[_calls.GetMemory]) -> types.Memory:
+        """Return a memory."""
+        return self._ask(_calls.GET_MEMORY, {"memory": memory}, options)
+
+    def list(self, **options: Unpack[_calls.ListMemories]) -> Items[types.Memory]:
+        """List memories."""
+        return self._items(_calls.LIST_MEMORIES, "memories", options)
+
+    def scopes(self, **options: Unpack[_calls.ListScopes]) -> Items[types.ScopeInUse]:
+        """List the scopes that hold memories."""
+        return self._items(_calls.LIST_SCOPES, "scopes", options)
+
+    def update(
+        self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateMemory]
+    ) -> types.AnsweredMemory:
+        """Change the fields that are given, or those of `update_mask`; return the memory."""
+        masked = update_mask(options, _ABOUT_REVISIONS)
+        found: types.AnsweredMemory = self._done(
+            _calls.UPDATE_MEMORY, {"memory": memory}, masked, wait_seconds
+        )
+        return found
+
+    def delete(
+        self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteMemory]
+    ) -> None:
+        """Delete a memory; it can be undeleted for a while, unless `permanent`."""
+        self._done(_calls.DELETE_MEMORY, {"memory": memory}, options, wait_seconds)
+
+    def undelete(
+        self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UndeleteMemory]
+    ) -> types.AnsweredMemory:
+        """Bring a deleted memory back, and return it."""
+        found: types.AnsweredMemory = self._done(
+            _calls.UNDELETE_MEMORY, {"memory": memory}, options, wait_seconds
+        )
+        return found
+
+    def rollback(
+        self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.RollbackMemory]
+    ) -> types.RollbackMemoryResponse:
+        """Make a memory as it was at `target_revision_id`."""
+        found: types.RollbackMemoryResponse = self._done(
+            _calls.ROLLBACK_MEMORY, {"memory": memory}, options, wait_seconds
+        )
+        return found
+
+    def retrieve(
+        self,
+        *,
+        query: str | None = None,
+        top_k: int | None = None,
+        max_distance: float | None = None,
+        page_size: int | None = None,
+        **options: Unpack[_calls.RetrieveMemories],
+    ) -> Items[types.RetrievedMemory]:
+        """Search a scope for a `query`, the best first; without one, list it, the newest first."""
+        wanted = search(options, query, top_k, max_distance)
+
+        def fetch(token: str | None) -> Page[Any]:
+            paged = {"pageSize": page_size, "pageToken": token}
+            given = {name: value for name, value in paged.items() if value is not None}
+            body = {**wanted, "simple_retrieval_params": given} if given else wanted
+            answer = self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
+            return page_of(answer, "retrievedMemories")
+
+        return Items(fetch)
+
+    def retrieve_profiles(
+        self, **options: Unpack[_calls.RetrieveProfiles]
+    ) -> types.RetrieveProfilesResponse:
+        """Return the profiles of a scope."""
+        return self._ask(_calls.RETRIEVE_PROFILES, {}, options)
+
+    def recall(self, **options: Unpack[_calls.RecallMemories]) -> types.RecallMemoriesResponse:
+        """Return the facts of a scope nearest to a `query`, or an answer made from them."""
+        return self._ask(_calls.RECALL_MEMORIES, {}, options)
+
+    def start_generate(
+        self,
+        *,
+        texts: Iterable[str] | None = None,
+        turns: Turns | None = None,
+        facts: Iterable[str] | None = None,
+        **options: Unpack[_calls.GenerateMemories],
+    ) -> Operation[types.GenerateMemoriesResponse]:
+        """Begin to make memories of what was said.
+
+        Args:
+            texts: what the user said.
+            turns: pairs of a role, `user` or `model`, and its text.
+            facts: memories to merge with those that are there, at most five.
+            options: as on the wire; a source if none of the three is given.
+        """
+        given = {**options, **source(texts, turns, facts)}
+        return self._start(_calls.GENERATE_MEMORIES, {}, given)
+
+    def generate(
+        self,
+        *,
+        texts: Iterable[str] | None = None,
+        turns: Turns | None = None,
+        facts: Iterable[str] | None = None,
+        wait_seconds: float = 60,
+        with_facts: bool = False,
+        **options: Unpack[_calls.GenerateMemories],
+    ) -> types.GenerateMemoriesResponse:
+        """Make memories of what was said, and return which.
+
+        Args:
+            texts: what the user said.
+            turns: pairs of a role, `user` or `model`, and its text.
+            facts: memories to merge with those that are there, at most five.
+            wait_seconds: time to wait for the work.
+            with_facts: read each memory that was created or updated; its fields then stand beside
+                its name.
+            options: as on the wire.
+        """
+        operation = self.start_generate(texts=texts, turns=turns, facts=facts, **options)
+        response = operation.wait(wait_seconds)
+        return self._with_facts(response) if with_facts else response
+
+    def _with_facts(
+        self, response: types.GenerateMemoriesResponse
+    ) -> types.GenerateMemoriesResponse:
+        def read(row: types.GeneratedMemory) -> Any:  # noqa: ANN401 - a row with more fields
+            try:
+                return {**row, "memory": self.get(row["memory"]["name"])}
+            except NotFound:  # deleted, now or meanwhile
+                return row
+
+        rows = response.get("generatedMemories") or []
+        response["generatedMemories"] = gather(read, rows, _READ_AT_ONCE)
+        return response
+
+    def ingest(
+        self,
+        *,
+        texts: Iterable[str] | None = None,
+        turns: Turns | None = None,
+        **options: Unpack[_calls.IngestEvents],
+    ) -> Operation[types.IngestEventsResponse]:
+        """Add what was said to a stream, of which memories are made later."""
+        given = {**options, **source(texts, turns)}
+        return self._start(_calls.INGEST_EVENTS, {}, given)
+
+    def streams(self, **options: Unpack[_calls.ListStreams]) -> Items[types.Stream]:
+        """List the streams of ingested events."""
+        return self._items(_calls.LIST_STREAMS, "streams", options)
+
+    def flush(self, **options: Unpack[_calls.FlushStream]) -> Operation[types.IngestEventsResponse]:
+        """Have memories made now of what a stream holds."""
+        return self._start(_calls.FLUSH_STREAM, {}, options)
+
+    def start_purge(
+        self, **options: Unpack[_calls.PurgeMemories]
+    ) -> Operation[types.PurgeMemoriesResponse]:
+        """Begin to delete, or without `force` to count, the memories that match."""
+        return self._start(_calls.PURGE_MEMORIES, {}, options)
+
+    def purge(
+        self, *, wait_seconds: float = 60, **options: Unpack[_calls.PurgeMemories]
+    ) -> types.PurgeMemoriesResponse:
+        """Delete, or without `force` count, the memories that match."""
+        return (self.start_purge(**options)).wait(wait_seconds)
+
+    def batch_create(
+        self, *, wait_seconds: float = 60, **options: Unpack[_calls.BatchCreateMemories]
+    ) -> types.BatchCreateMemoriesResponse:
+        """Create up to 500 memories as they are given."""
+        found: types.BatchCreateMemoriesResponse = self._done(
+            _calls.BATCH_CREATE_MEMORIES, {}, options, wait_seconds
+        )
+        return found
+
+    def import_(self, rows: Iterable[Mapping[str, Any]] | BinaryIO) -> types.ImportMemoriesResponse:
+        """Create any number of memories as they are given, while they are read.
+
+        Args:
+            rows: fields as for `create`, with the names on the wire, or a file of such lines of
+                JSON. With a `memoryId` each, a broken import can be begun again.
+        """
+        content: Content = cast("BinaryIO", rows)
+        if not hasattr(rows, "read"):
+            content = (json_bytes(row) + b"\n" for row in rows)
+        return self._transport.upload(_calls.IMPORT_MEMORIES, {}, {}, content, _LINES)

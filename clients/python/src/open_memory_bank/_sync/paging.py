@@ -1,0 +1,37 @@
+# Written by `make client` from the file of the same name in _async.
+"""Iteration over lists that come in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from open_memory_bank._page import Fetch, Page
+
+Item = TypeVar("Item")
+
+
+class Items(Generic[Item]):
+    """The items of a list, page by page; nothing is asked before the first is wanted.
+
+    Each iteration begins anew.
+    """
+
+    def __init__(self, fetch: Fetch[Item], page_token: str | None = None) -> None:
+        self._fetch = fetch
+        self._page_token = page_token
+
+    def __iter__(self) -> Iterator[Item]:
+        for page in self.pages():
+            for item in page.items:
+                yield item
+
+    def pages(self) -> Iterator[Page[Item]]:
+        """Yield the pages, each with the token of the next."""
+        token = self._page_token
+        while True:
+            page = self._fetch(token)
+            yield page
+            if page.next_page_token is None:
+                return
+            token = page.next_page_token

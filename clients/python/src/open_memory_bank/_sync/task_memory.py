@@ -1,0 +1,172 @@
+# Written by `make client` from the file of the same name in _async.
+"""Task memory: outputs of tools that stay off the prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from open_memory_bank import _calls, types
+from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.paging import Items
+from open_memory_bank._sync.transport import Transport
+from open_memory_bank._twins import Content
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class ToolPolicies(Group):
+    """Rules for the outputs of single tools."""
+
+    def get(self, task_memory: str, tool: str) -> types.ToolPolicy:
+        """Return the policy of a tool."""
+        return self._ask(_calls.GET_TOOL_POLICY, {"task_memory": task_memory, "tool": tool})
+
+    def list(
+        self, task_memory: str, **options: Unpack[_calls.ListToolPolicies]
+    ) -> Items[types.ToolPolicy]:
+        """List the policies of a task memory."""
+        ids = {"task_memory": task_memory}
+        return self._items(_calls.LIST_TOOL_POLICIES, "toolPolicies", options, ids)
+
+    def update(
+        self, task_memory: str, tool: str, **options: Unpack[_calls.UpdateToolPolicy]
+    ) -> types.ToolPolicy:
+        """Set the policy of a tool as a whole."""
+        ids = {"task_memory": task_memory, "tool": tool}
+        return self._ask(_calls.UPDATE_TOOL_POLICY, ids, options)
+
+    def delete(
+        self, task_memory: str, tool: str, **options: Unpack[_calls.DeleteToolPolicy]
+    ) -> None:
+        """Delete the policy of a tool."""
+        ids = {"task_memory": task_memory, "tool": tool}
+        self._ask(_calls.DELETE_TOOL_POLICY, ids, options)
+
+
+class Namespaces(Group):
+    """Namespaces: artifacts that belong together."""
+
+    def get(self, task_memory: str, namespace: str) -> types.Namespace:
+        """Return a namespace."""
+        return self._ask(_calls.GET_NAMESPACE, _in(task_memory, namespace))
+
+    def list(
+        self, task_memory: str, **options: Unpack[_calls.ListNamespaces]
+    ) -> Items[types.Namespace]:
+        """List the namespaces of a task memory."""
+        ids = {"task_memory": task_memory}
+        return self._items(_calls.LIST_NAMESPACES, "namespaces", options, ids)
+
+    def update(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.UpdateNamespace]
+    ) -> types.Namespace:
+        """Change the rules of a namespace."""
+        return self._ask(_calls.UPDATE_NAMESPACE, _in(task_memory, namespace), options)
+
+    def delete(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.DeleteNamespace]
+    ) -> None:
+        """Delete a namespace with its artifacts."""
+        self._ask(_calls.DELETE_NAMESPACE, _in(task_memory, namespace), options)
+
+
+class TaskMemory(Group):
+    """Task memories, each with namespaces of artifacts."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.policies = ToolPolicies(transport)
+        self.namespaces = Namespaces(transport)
+
+    def get(self, task_memory: str) -> types.TaskMemory:
+        """Return a task memory."""
+        return self._ask(_calls.GET_TASK_MEMORY, {"task_memory": task_memory})
+
+    def list(self, **options: Unpack[_calls.ListTaskMemories]) -> Items[types.TaskMemory]:
+        """List task memories."""
+        return self._items(_calls.LIST_TASK_MEMORIES, "taskMemories", options)
+
+    def delete(self, task_memory: str, **options: Unpack[_calls.DeleteTaskMemory]) -> None:
+        """Delete a task memory with all that it holds."""
+        self._ask(_calls.DELETE_TASK_MEMORY, {"task_memory": task_memory}, options)
+
+    def process_output(
+        self, task_memory: str, **options: Unpack[_calls.ProcessOutput]
+    ) -> types.ProcessOutputResponse:
+        """Decide whether a tool's output goes into the prompt, and store it if not."""
+        return self._ask(_calls.PROCESS_OUTPUT, {"task_memory": task_memory}, options)
+
+    def store(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.StoreArtifacts]
+    ) -> types.StoreArtifactsResponse:
+        """Store artifacts."""
+        return self._ask(_calls.STORE_ARTIFACTS, _in(task_memory, namespace), options)
+
+    def query(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.QueryNamespace]
+    ) -> types.QueryNamespaceResponse:
+        """Answer a question from the artifacts of a namespace."""
+        return self._ask(_calls.QUERY_NAMESPACE, _in(task_memory, namespace), options)
+
+    def summarize(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.SummarizeNamespace]
+    ) -> types.SummarizeNamespaceResponse:
+        """Summarise the artifacts of a namespace."""
+        return self._ask(_calls.SUMMARIZE_NAMESPACE, _in(task_memory, namespace), options)
+
+    def export(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.ExportNamespace]
+    ) -> types.ExportNamespaceResponse:
+        """Write artifacts into a folder that the service is set up with."""
+        return self._ask(_calls.EXPORT_NAMESPACE, _in(task_memory, namespace), options)
+
+    def artifacts(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.ListArtifacts]
+    ) -> Items[types.Artifact]:
+        """List the artifacts of a namespace."""
+        ids = _in(task_memory, namespace)
+        return self._items(_calls.LIST_ARTIFACTS, "artifacts", options, ids)
+
+    def artifact(self, task_memory: str, namespace: str, artifact: str) -> types.Artifact:
+        """Return the facts of an artifact."""
+        return self._ask(_calls.GET_ARTIFACT, _in(task_memory, namespace, artifact))
+
+    def upload(
+        self,
+        task_memory: str,
+        namespace: str,
+        artifact: str,
+        content: Content,
+        *,
+        media_type: str = "application/octet-stream",
+        **options: Unpack[_calls.UploadArtifact],
+    ) -> types.Artifact:
+        """Store a body; a file or an iterable is sent as it is read."""
+        ids = _in(task_memory, namespace, artifact)
+        return self._transport.upload(_calls.UPLOAD_ARTIFACT, ids, options, content, media_type)
+
+    def download(self, task_memory: str, namespace: str, artifact: str) -> bytes:
+        """Return the bytes of an artifact."""
+        ids = _in(task_memory, namespace, artifact)
+        return self._transport.content(_calls.DOWNLOAD_ARTIFACT, ids)
+
+    def delete_artifact(
+        self,
+        task_memory: str,
+        namespace: str,
+        artifact: str,
+        **options: Unpack[_calls.DeleteArtifact],
+    ) -> None:
+        """Delete an artifact."""
+        ids = _in(task_memory, namespace, artifact)
+        self._ask(_calls.DELETE_ARTIFACT, ids, options)
+
+    def tool_specs(self, **options: Unpack[_calls.GetToolSpecs]) -> types.ToolSpecs:
+        """Return the tools with which a model reads what was stored."""
+        return self._ask(_calls.GET_TOOL_SPECS, {}, options)
+
+
+def _in(task_memory: str, namespace: str, artifact: str | None = None) -> dict[str, str]:
+    ids = {"task_memory": task_memory, "namespace": namespace}
+    return ids if artifact is None else {**ids, "artifact": artifact}

@@ -1,0 +1,171 @@
+# Written by `make client` from the file of the same name in _async.
+"""Sending of requests, with their retries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import httpx
+
+from open_memory_bank import _retries
+from open_memory_bank._requests import Call, Engine, Request, request_of
+from open_memory_bank._twins import Content, chunks, sleep
+from open_memory_bank.errors import ApiError, Unreachable, error_of
+
+Answer = TypeVar("Answer")
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Transport:
+    """The way to one engine of a service."""
+
+    http: httpx.Client
+    url: str
+    key: str | None = field(repr=False)
+    engine: Engine
+    timeout: float
+
+    def ask(
+        self,
+        call: Call[Answer],
+        ids: Mapping[str, str] = _NOTHING,
+        options: Mapping[str, Any] = _NOTHING,
+        *,
+        more_seconds: float = 0,
+    ) -> Answer:
+        """Send a request and return what is answered.
+
+        Args:
+            call: the operation.
+            ids: parts of its path besides the engine.
+            options: its arguments.
+            more_seconds: time that the answer may take beside the client's own limit.
+
+        Raises:
+            ApiError: the service refuses it.
+            Unreachable: no whole answer came.
+        """
+        request = request_of(call, self.engine, ids, options)
+        response = self._send(request, more_seconds=more_seconds)
+        is_json = "application/json" in response.headers.get("content-type", "")
+        return cast("Answer", response.json() if is_json else response.content)
+
+    def content(
+        self, call: Call[bytes], ids: Mapping[str, str], options: Mapping[str, Any] = _NOTHING
+    ) -> bytes:
+        """Return an answer as it is, whatever its type."""
+        return (self._send(request_of(call, self.engine, ids, options))).content
+
+    def lines(self, call: Call[bytes], options: Mapping[str, Any] = _NOTHING) -> Iterator[str]:
+        """Yield the lines of an answer of any length as they come.
+
+        Raises:
+            ApiError: the service refuses it.
+            Unreachable: the answer broke off.
+        """
+        request = request_of(call, self.engine, {}, options)
+        response = self._send(request, is_stream=True)
+        try:
+            for line in response.iter_lines():
+                if line:
+                    yield line
+        except httpx.TransportError as failure:
+            raise _unreachable(request, failure) from failure
+        finally:
+            response.close()
+
+    def upload(
+        self,
+        call: Call[Answer],
+        ids: Mapping[str, str],
+        options: Mapping[str, Any],
+        content: Content,
+        media_type: str,
+    ) -> Answer:
+        """Send a body of any type and length, and return what is answered.
+
+        Bytes are sent again as any request is. Anything else is read once and not sent again once
+        a byte has left.
+        """
+        request = request_of(call, self.engine, ids, options)
+        headers = {**request.headers, "Content-Type": media_type}
+        is_bytes = isinstance(content, bytes)
+        request = Request(
+            request.method,
+            request.path,
+            request.query,
+            request.is_repeatable and is_bytes,
+            headers,
+            content if isinstance(content, bytes) else None,
+        )
+        stream = None if is_bytes else _Body(content)
+        found: Answer = (self._send(request, body=stream)).json()
+        return found
+
+    def _send(
+        self,
+        request: Request,
+        *,
+        more_seconds: float = 0,
+        is_stream: bool = False,
+        body: _Body | None = None,
+    ) -> httpx.Response:
+        attempt = 0
+        while True:
+            failure: Exception
+            try:
+                return self._once(request, more_seconds, body, is_stream=is_stream)
+            except ApiError as error:
+                pause = _retries.after_error(error, attempt, is_repeatable=request.is_repeatable)
+                failure = error
+            except httpx.TransportError as error:
+                repeatable = request.is_repeatable
+                pause = _retries.after_failure(error, attempt, is_repeatable=repeatable)
+                failure = _unreachable(request, error)
+            if pause is None or (body is not None and body.is_begun):
+                raise failure
+            sleep(pause)
+            attempt += 1
+
+    def _once(
+        self, request: Request, more_seconds: float, body: _Body | None, *, is_stream: bool
+    ) -> httpx.Response:
+        headers = {"Accept": "*/*", **request.headers}
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
+        built = self.http.build_request(
+            request.method,
+            f"{self.url}{request.path}",
+            params=request.query,
+            headers=headers,
+            content=request.content if body is None else body.pieces(),
+            timeout=self.timeout + more_seconds,
+        )
+        response = self.http.send(built, stream=is_stream, follow_redirects=False)
+        if response.is_success:
+            return response
+        response.read()
+        response.close()
+        raise error_of(response)
+
+
+class _Body:
+    """A body that can be read once."""
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self.is_begun = False
+
+    def pieces(self) -> Iterator[bytes]:
+        for piece in chunks(self._content):
+            self.is_begun = True
+            yield piece
+
+
+def _unreachable(request: Request, failure: Exception) -> Unreachable:
+    said = str(failure) or type(failure).__name__
+    return Unreachable(f"{request.method} {request.path}: {said}")

@@ -1,0 +1,3893 @@
+"""Shapes of requests and answers, with the names that they have on the wire.
+
+Written by `make client` from openapi/openapi.json.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal, TypedDict
+
+if sys.version_info >= (3, 11):
+    from typing import NotRequired
+else:
+    from typing_extensions import NotRequired
+
+Accounting = Literal["per_prompt", "published_tables"]
+
+ArtifactState = Literal["uploading", "indexing", "ready"]
+
+Consistency = Literal["latest", "wait"]
+
+Disposition = Literal["inline", "stored", "passthrough", "empty"]
+
+Format = Literal["messages", "openai", "gemini", "text"]
+
+FormerSummaryRole = Literal["assistant", "system"]
+
+JsonValue = Any
+
+Kind = Literal["text", "json", "blob", "list", "info", "error"]
+
+Language = Literal[
+    "simple",
+    "ar",
+    "ca",
+    "da",
+    "de",
+    "el",
+    "en",
+    "es",
+    "et",
+    "eu",
+    "fi",
+    "fr",
+    "ga",
+    "hi",
+    "hu",
+    "hy",
+    "id",
+    "it",
+    "lt",
+    "ne",
+    "nl",
+    "no",
+    "pt",
+    "ro",
+    "ru",
+    "sr",
+    "sv",
+    "ta",
+    "tr",
+    "yi",
+]
+
+ManagedTopic = Literal[
+    "MANAGED_TOPIC_ENUM_UNSPECIFIED",
+    "USER_PERSONAL_INFO",
+    "USER_PREFERENCES",
+    "KEY_CONVERSATION_DETAILS",
+    "EXPLICIT_INSTRUCTIONS",
+]
+
+MemoryType = Literal["MEMORY_TYPE_UNSPECIFIED", "NATURAL_LANGUAGE_COLLECTION", "STRUCTURED_PROFILE"]
+
+MetadataMergeStrategy = Literal[
+    "METADATA_MERGE_STRATEGY_UNSPECIFIED", "OVERWRITE", "MERGE", "REQUIRE_EXACT_MATCH"
+]
+
+MetadataOperator = Literal["OPERATOR_UNSPECIFIED", "EQUAL", "GREATER_THAN", "LESS_THAN"]
+
+OffPrompt = Literal["false", "auto", "true"]
+
+Overflow = Literal["error", "omit"]
+
+Permission = Literal[
+    "engines.get",
+    "engines.list",
+    "memories.get",
+    "memories.list",
+    "memories.retrieve",
+    "revisions.get",
+    "revisions.list",
+    "sessions.get",
+    "sessions.list",
+    "events.list",
+    "operations.get",
+    "operations.list",
+    "usage.get",
+    "memories.create",
+    "memories.generate",
+    "memories.ingest",
+    "sessions.create",
+    "sessions.update",
+    "sessions.delete",
+    "events.append",
+    "operations.cancel",
+    "memories.update",
+    "memories.delete",
+    "memories.rollback",
+    "operations.undo",
+    "operations.delete",
+    "engines.create",
+    "engines.update",
+    "engines.delete",
+    "memories.purge",
+    "keys.manage",
+    "audit.list",
+    "audit.listAll",
+    "metrics.get",
+    "server.get",
+    "artifacts.write",
+    "artifacts.reference",
+    "artifacts.derive",
+    "artifacts.content",
+]
+
+Place = Literal["GENERATION", "DIRECT", "SESSION_EVENTS", "ARTIFACTS"]
+
+PrivacyAction = Literal["OFF", "MASK", "REJECT"]
+
+Ranking = Literal["hybrid", "vector"]
+
+Reader = Literal["query", "summarize", "export"]
+
+RecallMode = Literal["extractive", "summary"]
+
+Recompute = Literal["full_until_overflow", "recursive"]
+
+Refresh = Literal["append", "whole"]
+
+Role = Literal["viewer", "user", "editor", "admin"]
+
+ScanAction = Literal["REPORT", "MASK"]
+
+StoredSummaryState = Literal["active", "superseded", "stale", "failed"]
+
+Strategy = Literal[
+    "none",
+    "inclusive",
+    "window",
+    "every_n",
+    "abstraction_inclusive",
+    "fully_abstracted",
+    "agent_summary",
+]
+
+SummaryRole = Literal["user", "system"]
+
+SummaryState = Literal["current", "pending", "failed"]
+
+ToolFormat = Literal["openai", "gemini", "anthropic"]
+
+Warned = Literal["no_reader"]
+
+_AnsweredEmptyBase = TypedDict(
+    "_AnsweredEmptyBase", {"@type": Literal["type.googleapis.com/google.protobuf.Empty"]}
+)
+
+
+class AnsweredEmpty(_AnsweredEmptyBase):
+    """Nothing but the end of the work."""
+
+
+_AnsweredEngineBase = TypedDict(
+    "_AnsweredEngineBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.ReasoningEngine"]},
+)
+
+
+class AnsweredEngine(_AnsweredEngineBase):
+    """An engine as an operation left it."""
+
+    name: str
+    """Full name of the engine."""
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels; absent: none."""
+    createTime: str
+    """When it was created."""
+    updateTime: str
+    """When it last changed."""
+    etag: str
+    """Version of the engine, for conditional requests."""
+    contextSpec: NotRequired[ContextSpec | None]
+    """Holds the configuration of its memory bank; absent: none was sent."""
+    encryptionSpec: NotRequired[EncryptionSpec | None]
+    """Encryption settings as sent; this service itself encrypts nothing."""
+
+
+_AnsweredImportBase = TypedDict(
+    "_AnsweredImportBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.ImportMemoriesResponse"
+        ]
+    },
+)
+
+
+class AnsweredImport(_AnsweredImportBase):
+    """The count of an import, in the operation that records it."""
+
+    imported: int
+    """Number of memories that were created."""
+
+
+_AnsweredMemoryBase = TypedDict(
+    "_AnsweredMemoryBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.Memory"]},
+)
+
+
+class AnsweredMemory(_AnsweredMemoryBase):
+    """A memory that an operation answers with, as it left it."""
+
+    name: str
+    """Full name of the resource."""
+    fact: NotRequired[str | None]
+    """What is remembered; absent where `structuredContent` is the content."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: NotRequired[MemoryType]
+    """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
+    field of a profile. It never changes."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """Content of a profile, by the schema that it names; absent where `fact` is the
+    content."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    scope: NotRequired[dict[str, str]]
+    """Exact key of the collection that it belongs to. It never changes."""
+    createTime: NotRequired[str]
+    """When it was created."""
+    updateTime: NotRequired[str]
+    """When it last changed."""
+    expireTime: NotRequired[str | None]
+    """When it is deleted; absent: never."""
+    etag: NotRequired[str]
+    """Version of the memory, for conditional requests."""
+    deleteTime: NotRequired[str | None]
+    """The time of the deletion; absent of a live memory, as the next three."""
+    recoverUntil: NotRequired[str | None]
+    """The end of the time in which it can be brought back; then it is gone."""
+    deleteOperation: NotRequired[str | None]
+    """The operation that deleted it; absent if no revision was kept."""
+    deleteCaller: NotRequired[str | None]
+    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    `command-line`; absent also where the service itself deleted it."""
+
+
+_AnsweredSessionBase = TypedDict(
+    "_AnsweredSessionBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.Session"]},
+)
+
+
+class AnsweredSession(_AnsweredSessionBase):
+    """A session that an operation created; its name and time alone if it is gone."""
+
+    name: str
+    """Full name of the session."""
+    userId: NotRequired[str]
+    """Id of the user that it belongs to."""
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels; absent: none."""
+    sessionState: NotRequired[dict[str, Any]]
+    """Its own state merged with the shared keys, which start with `user:` and `app:`."""
+    memoryPolicy: NotRequired[MemoryPolicy | None]
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    createTime: NotRequired[str]
+    """When it was created."""
+    updateTime: NotRequired[str]
+    """The `timestamp` of the newest event, or the time of a later change, within the
+    session's life so far. Filters and orders use the time of the last change."""
+    expireTime: NotRequired[str]
+    """When it is deleted with its events."""
+    etag: NotRequired[str]
+    """Version of the session, for conditional requests."""
+
+
+class ApiKey(TypedDict):
+    """An API key with its permissions and its reach."""
+
+    name: str
+    """Name of the key: `keys/` and its id."""
+    displayName: str
+    """Name for people."""
+    roles: NotRequired[list[str] | None]
+    """Roles whose permissions it has; absent: none."""
+    permissions: NotRequired[list[str] | None]
+    """Permissions that it has beside those of its roles; absent: none."""
+    projects: NotRequired[list[str] | None]
+    """Absent: all."""
+    engines: NotRequired[list[str] | None]
+    """Ids; absent: all."""
+    scopeConditions: NotRequired[dict[str, list[str]] | None]
+    """For each scope key, the values that it may reach; absent: all scopes."""
+    creator: NotRequired[str | None]
+    """Id of the key that made it, `jwt:` and the subject of a token, or `command-line`;
+    absent: made by a start of the service."""
+    createTime: str
+    """When it was created."""
+    expireTime: NotRequired[str | None]
+    """When it stops working; absent: never."""
+    revokeTime: NotRequired[str | None]
+    """When it was revoked; absent: it was not."""
+    lastUseTime: NotRequired[str | None]
+    """May be up to a minute before the last use."""
+    secret: NotRequired[str | None]
+    """The credential to send; present only when the key is created or rotated."""
+
+
+class AppendEventRequest(TypedDict):
+    """An event as sent by clients. What the service gives it is ignored: name and
+    numbers."""
+
+    author: str
+    """`user`, or the name of the agent."""
+    invocationId: str
+    """Id of the agent's run that the event belongs to."""
+    timestamp: str
+    """Time of the event."""
+    content: NotRequired[Content | None]
+    """What was said; absent: nothing."""
+    actions: NotRequired[EventActions | None]
+    """What the event changes beside its content."""
+    errorCode: NotRequired[str | None]
+    """Code of the model's error, as its provider names it."""
+    errorMessage: NotRequired[str | None]
+    """Text of the model's error."""
+    eventMetadata: NotRequired[EventMetadata | None]
+    """What the model says about its answer."""
+    rawEvent: NotRequired[dict[str, Any] | None]
+    """Any JSON object; it is returned as it is."""
+    tokenCount: NotRequired[int | None]
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
+
+
+class AppendedEvent(TypedDict):
+    """An appended event with its number."""
+
+    name: str
+    """Full name of the event."""
+    seq: int
+    """Its number in the session: from 1, without gaps."""
+    exchange: int
+    """The number of its exchange; 0 before a user's first event."""
+
+
+class Artifact(TypedDict):
+    """An artifact. Properties that reveal content need `artifacts.content`."""
+
+    name: str
+    """Full name of the artifact."""
+    kind: Kind
+    """`text`, `json` or `blob`."""
+    mediaType: str
+    """Media type of the content, as declared."""
+    sizeBytes: str
+    """Size of the content in bytes."""
+    tokenEstimate: int
+    """A quarter of the characters, or of the bytes."""
+    state: ArtifactState
+    """`ready` once readers can use it; before that `uploading` or `indexing`."""
+    readableWith: list[Reader]
+    """Readers that can use it; empty if nothing can."""
+    derivedFrom: NotRequired[list[Source] | None]
+    """Artifacts that it was made from; absent: none."""
+    sourceDeleted: NotRequired[bool | None]
+    """Whether any source was deleted."""
+    depth: NotRequired[int | None]
+    """Number of derivations; absent: not derived."""
+    sniffedType: NotRequired[str | None]
+    """Type recognised from the bytes."""
+    sha256: NotRequired[str | None]
+    """Digest of the bytes, in hexadecimal digits."""
+    createTime: str
+    """When it was stored."""
+    expireTime: str
+    """When it is deleted."""
+    etag: str
+    """Version of the artifact, for conditional requests."""
+
+
+class ArtifactRef(TypedDict):
+    """A namespace of task memory, of which prompts show only names and figures.
+
+    It is stored as sent. Nothing checks that the namespace exists, and nothing loads it.
+    """
+
+    memory: str
+    """Id of the task memory."""
+    namespace: str
+    """Id of the namespace."""
+    artifacts: NotRequired[list[ReferredArtifact] | None]
+    """The first, or those that are meant."""
+    count: NotRequired[int | None]
+    """Of all artifacts; absent: of those listed."""
+    totalBytes: NotRequired[str | None]
+    """Size of all artifacts, in bytes."""
+    createdTime: NotRequired[str | None]
+    """When the namespace was created."""
+    expireTime: NotRequired[str | None]
+    """When the namespace is deleted."""
+    readableWith: NotRequired[list[Literal["query", "summarize", "extract", "export"]] | None]
+    """Empty: nothing can read it."""
+    derivedFrom: NotRequired[list[ReferredSource] | None]
+    """Artifacts that those listed were made from."""
+
+
+class ArtifactReference(TypedDict):
+    """An artifact's properties that reveal no content."""
+
+    name: str
+    """Name of the artifact within its namespace."""
+    kind: Kind
+    """`text`, `json` or `blob`."""
+    mediaType: str
+    """Media type of the content, as declared."""
+    sizeBytes: str
+    """Size of the content in bytes."""
+    tokenEstimate: int
+    """A quarter of the characters, or of the bytes."""
+
+
+class AuditEvent(TypedDict):
+    """An audited action: caller, method, resource, time, address and result, without
+    content."""
+
+    name: str
+    """Name of the event, below its engine if it has one."""
+    createTime: str
+    """When the request was answered or the operation ended."""
+    caller: NotRequired[str | None]
+    """Id of the API key; `jwt:` and the subject, of a token; `command-line`; absent: the
+    service itself."""
+    method: str
+    """Method of the API, or the kind of the operation that has ended."""
+    resource: NotRequired[str | None]
+    """Name of the method's target, or of the resource created. Path parts that cannot be
+    an id are `?`."""
+    operation: NotRequired[str | None]
+    """Name of the long-running operation."""
+    address: NotRequired[str | None]
+    """IP address of the caller."""
+    requestId: NotRequired[str | None]
+    """As in `x-request-id` and in the log."""
+    result: str
+    """Name of the canonical code."""
+    reason: NotRequired[str | None]
+    """Reason of the error."""
+    replayed: NotRequired[bool | None]
+    """True: a repeated request, which got the answer of its first time."""
+    surface: NotRequired[str | None]
+    """Interface through which the request came; absent: the API itself."""
+
+
+class BatchAppendEventsRequest(TypedDict):
+    """Events to append in order: all or none."""
+
+    events: list[AppendEventRequest]
+    """The events, the oldest first."""
+    expectedLastSeq: NotRequired[int | None]
+    """The number of the session's last event as known to the caller; if another event is
+    last by now, nothing is appended: 409."""
+
+
+class BatchAppendEventsResponse(TypedDict):
+    """The appended events of a batch, in order."""
+
+    events: list[AppendedEvent]
+    """The appended events, in the order of the request."""
+    lastSeq: int
+    """The number of the last of them."""
+
+
+class BatchCreateMemoriesRequest(TypedDict):
+    """Memories to create at once."""
+
+    requests: list[NewMemory]
+    """The memories, each with an optional id."""
+    atomic: NotRequired[bool]
+    """True: all memories are created or none. False: each is created on its own, and the
+    response lists its outcome in `results`."""
+
+
+_BatchCreateMemoriesResponseBase = TypedDict(
+    "_BatchCreateMemoriesResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.BatchCreateMemoriesResponse"
+        ]
+    },
+)
+
+
+class BatchCreateMemoriesResponse(_BatchCreateMemoriesResponseBase):
+    """The memories that a batch created."""
+
+    memories: list[KnownMemory]
+    """Created memories, in the request's order."""
+    results: NotRequired[list[BatchResult] | None]
+    """Without `atomic`: the outcome of each memory of the request, in order."""
+
+
+class BatchResult(TypedDict):
+    """The outcome of one memory of a batch: its name or its error."""
+
+    memory: NotRequired[NamedMemory | None]
+    """The memory that was created."""
+    error: NotRequired[OperationError | None]
+    """Why it was not created."""
+
+
+class BestCap(TypedDict):
+    """The cheapest cap for a strategy."""
+
+    cap: int
+    """Number of exchanges that a summary replaces, from 1."""
+    totalTokens: int
+    """All tokens billed with this cap."""
+    cost: str
+    """Cost of the whole session with this cap, in the currency of the prices."""
+
+
+class BilledTokens(TypedDict):
+    """The billed tokens."""
+
+    promptIn: int
+    """All prompts; with whole messages, their answers as well."""
+    promptOut: int
+    """Answers; 0 if they are not counted apart."""
+    summaryIn: int
+    """Input of summarisers."""
+    summaryOut: int
+    """Output of summarisers."""
+
+
+class Blob(TypedDict):
+    """A file inside the request."""
+
+    mimeType: NotRequired[str | None]
+    """Media type of the file, such as `image/png`."""
+    data: NotRequired[str | None]
+    """Bytes of the file, in base64."""
+    displayName: NotRequired[str | None]
+    """Name of the file for people."""
+
+
+class CallerInfo(TypedDict):
+    """The caller, by the key or token that it sent."""
+
+    name: str
+    """Name of the key, or `jwt:` and the subject of the token."""
+    kind: Literal["KEY", "TOKEN"]
+    """`KEY`: an API key; `TOKEN`: a JWT of an issuer."""
+    displayName: NotRequired[str | None]
+    """Name of the key; absent: a token."""
+    roles: NotRequired[list[Role] | None]
+    """Roles, those with fewer permissions first; absent: none."""
+    permissions: list[Permission]
+    """Permissions that will work, sorted: those of the roles and single ones, without
+    those that need a larger reach."""
+    projects: NotRequired[list[str] | None]
+    """Projects of the engines within reach, sorted; absent: all."""
+    engines: NotRequired[list[str] | None]
+    """Ids of the engines within reach, ascending; absent: all."""
+    scopeConditions: NotRequired[dict[str, list[str]] | None]
+    """For each scope key, the allowed values, sorted; absent: all."""
+    expireTime: NotRequired[str | None]
+    """When the key, the secret sent or the token ends; absent: never."""
+    version: str
+    """Release of the process that answers."""
+
+
+class Citation(TypedDict):
+    """A passage that an answer rests on.
+
+    `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
+    was read from the artifact. That is its content without a byte order mark and with LF line
+    ends. JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the
+    content.
+    """
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    chunk: int
+    """Number of the artifact's chunk, from 0."""
+    start: int
+    """The first character, from 0, in code points of the text that was read. That text
+    has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from
+    the content."""
+    end: int
+    """The first character after the passage, counted like `start`."""
+
+
+class ComposeContextRequest(TypedDict):
+    """Parameters of a context to compose."""
+
+    systemPrompt: NotRequired[str | None]
+    """Instructions that come before everything else; absent: none."""
+    pendingMessage: NotRequired[str | None]
+    """Message that the model must answer, not yet an event."""
+    policy: NotRequired[MemoryPolicy | None]
+    """Absent: the policy of the session or its engine, or `inclusive`."""
+    tokenLimit: NotRequired[int | None]
+    """Overrides the policy's."""
+    reserveOutputTokens: NotRequired[int | None]
+    """Overrides the policy's; absent in both: 800 with `agent_summary`, else 0."""
+    format: NotRequired[Format]
+    """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
+    one `text`. `gemini` includes files unchanged, and only their mention is counted;
+    the others show only the mention."""
+    consistency: NotRequired[Consistency]
+    """`latest`: no model is called. `wait`: summaries that are due are made first."""
+    waitTimeout: NotRequired[str | None]
+    """Time limit of `wait`; absent: the service's maximum."""
+    includeMemories: NotRequired[IncludeMemories | None]
+    """Facts of the memory bank to include; absent: none."""
+    includeRawEvents: NotRequired[bool]
+    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    the format `messages`."""
+    asOfSeq: NotRequired[int | None]
+    """Last event of the context; later ones are ignored. Events cleared or erased since
+    stay out, and memories are current ones."""
+    model: NotRequired[str | None]
+    """Model for `estimatedCost`, as named in the configured prices."""
+    preview: NotRequired[bool]
+    """True: no summary is enqueued, so that the call changes nothing and needs no
+    permission to update sessions. Not with `consistency: wait`."""
+
+
+class ConsolidationConfig(TypedDict):
+    """Consolidation of candidates with the memories that exist."""
+
+    revisionsPerCandidateCount: NotRequired[int | None]
+    """Number of past revisions of a memory that the model sees; absent: 1."""
+
+
+class Content(TypedDict):
+    """A turn of `user` (the default role) or `model`."""
+
+    role: NotRequired[str | None]
+    """`user` when absent, or `model`."""
+    parts: NotRequired[list[Part] | None]
+    """Texts, files and calls of tools, in order."""
+
+
+class ContentEvent(TypedDict):
+    """A turn of a conversation."""
+
+    content: Content
+    """What was said."""
+    eventId: NotRequired[str | None]
+    """Id that the caller chose; a stream takes an event of the same id once."""
+    eventTime: NotRequired[str | None]
+    """Time of the turn."""
+
+
+class ContextCost(TypedDict):
+    """Estimate for one strategy and one session length."""
+
+    strategy: Strategy
+    """Strategy that the row is about."""
+    policy: MemoryPolicy
+    """Policy of the strategy, with all settings that were assumed."""
+    messages: int
+    """Length of the session, in prompts with their answers."""
+    lastPromptTokens: NotRequired[int | None]
+    """Tokens of the last prompt with its answer; the window must hold both."""
+    largestPromptTokens: NotRequired[int | None]
+    """Tokens of the largest prompt with its answer."""
+    totalTokens: NotRequired[int | None]
+    """All billed tokens."""
+    billedTokens: NotRequired[BilledTokens | None]
+    """Where the tokens come from; absent with `published_tables`."""
+    finalTokens: NotRequired[int | None]
+    """`published_tables`: the running total at the last message."""
+    lastCost: NotRequired[str | None]
+    """`published_tables`: cost of the last message."""
+    cost: str
+    """Cost of the whole session, in the currency of the prices."""
+    summaries: int
+    """Calls of a summariser, merges included."""
+    firstOverflowMessage: NotRequired[int | None]
+    """The first message that does not fit the window; absent: all fit."""
+    savedVsInclusive: NotRequired[str | None]
+    """Saved share of the cost of `inclusive`, to six digits: `0.318974`; negative if it
+    costs more. Absent for `inclusive` itself, or if that is free."""
+    bestCap: NotRequired[BestCap | None]
+    """Also absent if no cap costs less than having no summaries."""
+    note: NotRequired[str | None]
+    """Assumptions of the estimate; absent: none."""
+
+
+class ContextCoverage(TypedDict):
+    """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
+
+    verbatim: list[SeqRange]
+    """Shown word for word."""
+    summarised: list[SummarisedRange]
+    """Shown by a summary in their place."""
+    omitted: list[SeqRange]
+    """All other events, with erased and cleared ones."""
+
+
+class ContextMessage(TypedDict):
+    """A message in the format `messages` or `openai`."""
+
+    role: str
+    """`system`, `user`, `assistant` or `tool`."""
+    content: NotRequired[Any]
+    """Text of the message, or its parts in the provider's format; null where the message
+    only calls tools."""
+    source: NotRequired[dict[str, Any] | None]
+    """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the `summary`,
+    `event` and `seq`, or `memories` it comes from; only in `messages`."""
+    rawEvent: NotRequired[dict[str, Any] | None]
+    """The event's `rawEvent`, with `includeRawEvents`; absent if the event has none, if
+    it is cut, or if those of newer events have 16 MiB. Its tokens are not counted."""
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    """Calls of tools by the agent, in OpenAI's format."""
+    tool_call_id: NotRequired[str | None]
+    """Id of the call that this message answers."""
+
+
+class ContextResponse(TypedDict):
+    """A context, and the account of its content; one of the first four is set, by the
+    format."""
+
+    messages: NotRequired[list[ContextMessage] | None]
+    """The context in the formats `messages` and `openai`, the oldest first."""
+    contents: NotRequired[list[dict[str, Any]] | None]
+    """The context in the format `gemini`, the oldest first."""
+    systemInstruction: NotRequired[dict[str, Any] | None]
+    """The system prompt in the format `gemini`; absent: none."""
+    text: NotRequired[str | None]
+    """The context in the format `text`."""
+    sources: NotRequired[list[dict[str, Any]] | None]
+    """Source of each message, in `openai` and `gemini`."""
+    tokens: ContextTokens
+    """What the context takes of the model's window."""
+    coverage: ContextCoverage
+    """What became of each event."""
+    summaryState: SummaryState
+    """`current`: nothing is due; `pending`: summaries are being made; `failed`: the last
+    attempt failed and will be retried."""
+    truncatedEvents: list[TruncatedEvent]
+    """Events of which only a beginning is shown; empty: none."""
+    policy: MemoryPolicy
+    """Policy that was applied."""
+    policyKey: str
+    """Key of the policy's summaries."""
+    lastSeq: int
+    """The session's last event."""
+    estimatedCost: NotRequired[EstimatedCost | None]
+    """Price of the context as input; absent without `model` or a configured price of it."""
+    isPreview: NotRequired[bool | None]
+    """True: the answer to a `preview`."""
+
+
+class ContextSpec(TypedDict):
+    """The location of the bank's configuration within an engine."""
+
+    memoryBankConfig: NotRequired[MemoryBankConfig | None]
+    """The bank's configuration; absent: the service's defaults."""
+
+
+class ContextTokens(TypedDict):
+    """Tokens of a context in the model's window, by its counter."""
+
+    total: int
+    """Tokens of all parts, without the marks around summaries."""
+    system: int
+    """Tokens of the system prompt."""
+    summaries: int
+    """Tokens of summaries."""
+    events: int
+    """Tokens of events shown word for word."""
+    memories: int
+    """Tokens of facts of the memory bank."""
+    pending: int
+    """Tokens of the pending message."""
+    framingTokens: int
+    """Tokens of the marks around summaries; with `total` within the limit."""
+    limit: NotRequired[int | None]
+    """Maximum tokens of the prompt with its answer; absent: no limit."""
+    reserved: int
+    """Tokens kept free for the model's answer."""
+    stmBudget: NotRequired[int | None]
+    """`agent_summary`: the events' share."""
+    ltsBudget: NotRequired[int | None]
+    """`agent_summary`: the summary's share."""
+    counter: str
+    """Token counter that all these figures are counted by."""
+
+
+class ConversationSource(TypedDict):
+    """The conversation of an example."""
+
+    events: NotRequired[list[ExampleEvent] | None]
+    """The turns, the oldest first."""
+
+
+class Covered(TypedDict):
+    """A range of a session's events; both ends are included."""
+
+    firstSeq: int
+    """Number of the first event."""
+    lastSeq: int
+    """Number of the last event."""
+
+
+class CreateExchangeRequest(TypedDict):
+    """The text of a user and the answer of the agent."""
+
+    input: str
+    """The user's text."""
+    output: str
+    """The agent's text."""
+    agent: NotRequired[str]
+    """The author of the answer."""
+    invocationId: NotRequired[str | None]
+    """Invocation of both events; absent: a new one."""
+    timestamp: NotRequired[str | None]
+    """Time of the exchange; absent: now."""
+    inputTokenCount: NotRequired[int | None]
+    """Tokens of the input in a prompt, for the counter `declared`."""
+    outputTokenCount: NotRequired[int | None]
+    """Tokens of the output, likewise."""
+    metadata: NotRequired[dict[str, Any] | None]
+    """Stored with both events as their `customMetadata`."""
+    expectedLastSeq: NotRequired[int | None]
+    """The number of the session's last event as known to the caller; if another event is
+    last by now, nothing is appended: 409."""
+
+
+class CreateKeyRequest(TypedDict):
+    """A key as described by its creator. Output-only fields are ignored."""
+
+    displayName: str
+    """Name for people; printable, not blank."""
+    roles: NotRequired[list[Role] | None]
+    """Roles whose permissions the key gets; at least one of this and `permissions` is
+    needed."""
+    permissions: NotRequired[list[Permission] | None]
+    """Permissions in addition to those of the roles."""
+    projects: NotRequired[list[str] | None]
+    """Projects of the engines; absent: all."""
+    engines: NotRequired[list[str] | None]
+    """Ids or names of engines; absent: all."""
+    scopeConditions: NotRequired[dict[str, str | list[str]] | None]
+    """For each scope key, the values that the key may reach: one, or a list. Absent: all
+    scopes."""
+    expireTime: NotRequired[str | None]
+    """When the key stops working, in UTC; absent: by `ttl`, else never."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+
+
+class CreateMemoryRequest(TypedDict):
+    """A memory as its creator sends it, with `fact` or `structuredContent`.
+
+    Fields that only responses have are ignored.
+    """
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+    fact: NotRequired[str | None]
+    """Statement to remember, in one or a few sentences; not blank."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about; absent: none."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: NotRequired[MemoryType | None]
+    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """At most 65536 bytes as JSON."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    expireTime: NotRequired[str | None]
+    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
+    `ttlConfig`, else never."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    scope: dict[str, str]
+    """Exact key of the collection."""
+
+
+class CreateSessionRequest(TypedDict):
+    """A session as sent by its creator. Output-only fields are ignored."""
+
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
+    sessionState: NotRequired[dict[str, Any] | None]
+    """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
+    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
+    and those with `temp:` are not stored."""
+    expireTime: NotRequired[str | None]
+    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
+    setting."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    memoryPolicy: NotRequired[MemoryPolicy | None]
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    userId: str
+    """Id of the user that the session belongs to."""
+
+
+class CustomMemoryTopic(TypedDict):
+    """A topic of the bank's own."""
+
+    label: str
+    """Name of the topic; facts refer to it."""
+    description: NotRequired[str | None]
+    """Explanation for the model of what belongs to the topic."""
+
+
+class CustomPattern(TypedDict):
+    """A kind of sensitive value of an operator's own."""
+
+    name: str
+    """Capital letters and underscores."""
+    pattern: str
+    """A pattern of RE2 syntax."""
+
+
+class CustomizationConfig(TypedDict):
+    """Extraction settings for the scopes that have all of `scopeKeys`."""
+
+    scopeKeys: NotRequired[list[str] | None]
+    """Keys that a scope must have; absent or empty: none. Of the entries that fit, the
+    one with the most keys counts."""
+    memoryTopics: NotRequired[list[MemoryTopic] | None]
+    """Topics to look for; absent or empty: the managed ones."""
+    generateMemoriesExamples: NotRequired[list[GenerateMemoriesExample] | None]
+    """Conversations with the memories that should come of them."""
+    enableThirdPersonMemories: NotRequired[bool | None]
+    """True: facts are written as "The user ..."; otherwise as "I ..."."""
+    consolidationConfig: NotRequired[ConsolidationConfig | None]
+    """How new facts are compared with present memories."""
+    disableNaturalLanguageMemories: NotRequired[bool | None]
+    """True: only profiles are made, no facts."""
+
+
+class DeleteEngineRequest(TypedDict):
+    """The body of a delete, as the Python client sends it."""
+
+    force: NotRequired[bool]
+    """True: delete the engine with all that it holds; otherwise one that holds anything
+    is kept."""
+
+
+class DeleteMemoryRequest(TypedDict):
+    """Options of a deletion; none with `permanent`, which leaves no revision."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+
+
+class DirectContentsSource(TypedDict):
+    """A conversation in the request."""
+
+    events: list[ContentEvent]
+    """The turns, the oldest first."""
+
+
+class DirectMemoriesSource(TypedDict):
+    """Facts in the request: they skip extraction, but are consolidated."""
+
+    directMemories: list[DirectMemory]
+    """The facts, which are stored as they are unless they say what is known already."""
+
+
+class DirectMemory(TypedDict):
+    """A fact in the request."""
+
+    fact: str
+    """Statement to remember, in one or a few sentences; not blank."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about; absent: none."""
+
+
+class DroppedFact(TypedDict):
+    """A fact that would become no memory."""
+
+    fact: str
+    """The fact as it was extracted."""
+    quote: str
+    """What the model quoted as its source."""
+    reason: str
+    """Why it was dropped."""
+    detail: NotRequired[str | None]
+    """The number or date that has no source."""
+
+
+class Empty(TypedDict):
+    """A message without fields. Source: google.protobuf.Empty."""
+
+
+class EncryptionSpec(TypedDict):
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+
+    kmsKeyName: str
+    """Name of a key of a key management service."""
+
+
+class EngineEmbedding(TypedDict):
+    """The state of the vectors of an engine's memories."""
+
+    model: NotRequired[str | None]
+    """Id of the model whose vectors serve searches; absent: there are none."""
+    target: NotRequired[str | None]
+    """Id of the model of a re-embedding that has begun and is not finished; until then,
+    `model` serves. Absent: there is none."""
+    waitingMemoryCount: int
+    """Memories that wait for their vectors, up to 1,000; searches find them by words
+    alone."""
+    isCapped: NotRequired[bool | None]
+    """True: more of them wait; absent: no."""
+
+
+class EngineQuotas(TypedDict):
+    """The amounts that the engine holds and may hold."""
+
+    memories: QuotaUse
+    """Live memories, without deleted ones."""
+    sessions: QuotaUse
+    """Sessions that have not expired."""
+    events: QuotaUse
+    """Events of sessions, and ingested events not yet processed."""
+    bytes: QuotaUse
+    """Content of all of them, with revisions and states."""
+    artifactBytes: QuotaUse
+    """Artifacts of task memory."""
+
+
+class EngineUsage(TypedDict):
+    """The model usage of an engine in a range of days, and the amounts it holds."""
+
+    usage: list[ModelUsage]
+    """By what `groupBy` names; what had no calls is absent."""
+    total: UsageSums
+    """Sums over all that `usage` could list."""
+    budget: NotRequired[TokenBudget | None]
+    """Present if the service sets a budget."""
+    quotas: EngineQuotas
+    """Amounts held, each with its bound."""
+    embedding: EngineEmbedding
+    """State of the vectors of its memories."""
+
+
+class EraseScopeRequest(TypedDict):
+    """The scope to erase: everything whose scope contains its pairs."""
+
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    validateOnly: NotRequired[bool | None]
+    """Count, and change nothing."""
+    includeSessions: NotRequired[bool | None]
+    """Whether sessions, task memory and state of the user `user_id` are erased, too;
+    absent: they are."""
+
+
+_EraseScopeResponseBase = TypedDict(
+    "_EraseScopeResponseBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.EraseScopeResponse"]},
+)
+
+
+class EraseScopeResponse(_EraseScopeResponseBase):
+    """The certificate of an erasure; it holds no scope, id or text of what was erased."""
+
+    certificateId: NotRequired[str | None]
+    """Absent if nothing was to be changed."""
+    subject: NotRequired[str | None]
+    """Pseudonym of the scope; who has the key can test a guess."""
+    engine: str
+    """Full name of the engine."""
+    startTime: str
+    """When the erasure began."""
+    endTime: str
+    """When its last count was done."""
+    release: str
+    """Release of the service that erased."""
+    counts: dict[str, int]
+    """Removed rows, by table."""
+    pseudonymised: dict[str, int]
+    """Rows that stay without the person, by table."""
+    verified: bool
+    """Whether a last count of all tables found nothing."""
+    notCovered: list[str]
+    """What the request leaves out."""
+    residue: list[str]
+    """Where what was erased may still be."""
+
+
+class ErrorBody(TypedDict):
+    """The body of every error answer."""
+
+    error: ErrorStatus
+    """What went wrong."""
+
+
+class ErrorStatus(TypedDict):
+    """A google.rpc.Status in HTTP answers."""
+
+    code: int
+    """The HTTP status."""
+    message: str
+    """Explanation for people, which names the field that is at fault."""
+    status: str
+    """The name of the canonical code."""
+    details: list[dict[str, Any]]
+    """ErrorInfo first, then field violations."""
+
+
+class EstimateContextCostsRequest(TypedDict):
+    """Parameters of an estimate: lengths of sessions, token sizes, prices and
+    strategies."""
+
+    messages: NotRequired[list[int]]
+    """Lengths of sessions, in prompts with their answers."""
+    messageTokens: NotRequired[int | dict[str, Any]]
+    """Tokens of a message, prompt and answer. With one number, all of it counts as
+    input. With two halves, the answer is paid for once as output, and as input in
+    each later prompt that shows it."""
+    systemTokens: NotRequired[int]
+    """Tokens of the system prompt."""
+    summaryTokens: NotRequired[int]
+    """Tokens of a summary, unless the strategy sets them."""
+    summaryOverheadTokens: NotRequired[int]
+    """Tokens of a summariser's prompt beside its input."""
+    prices: NotRequired[PlainPrices | None]
+    """Alternative to `models`."""
+    models: NotRequired[dict[str, ModelPrices] | None]
+    """Prices by model."""
+    model: NotRequired[str | None]
+    """The one of `models` that answers; required with them."""
+    summaryModel: NotRequired[str | None]
+    """The one of `models` that summarises if a strategy names none, or `builtin`, which
+    is free; absent: the one that answers."""
+    contextWindow: NotRequired[int | None]
+    """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
+    overrides it. `agent_summary` needs one of them."""
+    strategies: NotRequired[list[MemoryPolicy]]
+    """Memory policies; absent: `inclusive`, `abstraction_inclusive` and
+    `fully_abstracted`."""
+    accounting: NotRequired[Accounting]
+    """`per_prompt`: each prompt is paid for once. `published_tables`: the method of the
+    tables of Prompt Memory Lab, for comparison with them."""
+    findBestCap: NotRequired[bool]
+    """Also find the cheapest `cap` (or `every`) of strategies that have one, up to 1000."""
+
+
+class EstimateContextCostsResponse(TypedDict):
+    """Estimates for each length and strategy, in this order."""
+
+    accounting: Accounting
+    """Method of counting, as asked for."""
+    rows: list[ContextCost]
+    """Estimates by length, and of each length by strategy."""
+    note: NotRequired[str | None]
+    """Warning about `published_tables`."""
+
+
+class EstimatedCost(TypedDict):
+    """Estimated cost of a context's tokens as input."""
+
+    amount: float
+    """Price in the currency, rounded to nine decimal places."""
+    currency: str
+    """Currency of the configured prices, as a code of three letters."""
+
+
+class EventActions(TypedDict):
+    """Effects of an event besides its content."""
+
+    stateDelta: NotRequired[dict[str, Any] | None]
+    """Replaces these keys of the session's state, of its user's (`user:`) and of the
+    engine's (`app:`); keys that start with `temp:` are not stored."""
+    artifactDelta: NotRequired[dict[str, int] | None]
+    """Files written, with their versions."""
+    transferAgent: NotRequired[str | None]
+    """Name of the agent that takes over."""
+    escalate: NotRequired[bool | None]
+    """True: the agent hands over to the one above it."""
+    skipSummarization: NotRequired[bool | None]
+    """True: the framework should not summarise the tool's answer."""
+    requestedAuthConfigs: NotRequired[dict[str, Any] | None]
+    """What tools need to sign in, by the id of their call."""
+
+
+class EventLoopLag(TypedDict):
+    """Lag of the event loop within the last minute."""
+
+    p50: float
+    """Median, in seconds."""
+    p99: float
+    """Lag that 99 of 100 moments did not exceed, in seconds."""
+
+
+class EventMetadata(TypedDict):
+    """Metadata of an event created by a model."""
+
+    partial: NotRequired[bool | None]
+    """True: the text is a piece of an answer that is still being written."""
+    turnComplete: NotRequired[bool | None]
+    """True: the model has finished its turn."""
+    interrupted: NotRequired[bool | None]
+    """True: the user cut the model short."""
+    branch: NotRequired[str | None]
+    """Path of agents that the event belongs to, such as `root.planner`."""
+    customMetadata: NotRequired[dict[str, Any] | None]
+    """The caller's own values."""
+    longRunningToolIds: NotRequired[list[str] | None]
+    """Ids of calls of tools that answer later."""
+    groundingMetadata: NotRequired[dict[str, Any] | None]
+    """Sources of the answer, as the model's provider gives them."""
+    inputTranscription: NotRequired[dict[str, Any] | None]
+    """Text of what the user spoke, as the model's provider gives it."""
+    outputTranscription: NotRequired[dict[str, Any] | None]
+    """Text of what the model spoke, as its provider gives it."""
+
+
+class ExampleEvent(TypedDict):
+    """A turn of an example."""
+
+    content: Content
+    """What was said."""
+
+
+class ExampleMemory(TypedDict):
+    """A memory expected from an example."""
+
+    fact: str
+    """Statement to extract."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+
+
+class Exchange(TypedDict):
+    """An appended exchange."""
+
+    events: list[AppendedEvent]
+    """The appended events, in the order of the request."""
+    lastSeq: int
+    """The number of the last of them."""
+    exchange: int
+    """Its number in the session."""
+
+
+class Explanation(TypedDict):
+    """The reasons for a memory's place. Not in the API's definition; only with
+    `explain`."""
+
+    ranking: NotRequired[Ranking | None]
+    """The ranking of the search; only with a search."""
+    vectorsUnavailable: NotRequired[bool | None]
+    """True: the model could not embed the query, so words and signals alone count."""
+    vectorsUnsuited: NotRequired[bool | None]
+    """True: the model of the vectors is not known to understand the language of the
+    query. The vectors count as usual, but matching words are more reliable."""
+    vectorDistance: NotRequired[float | None]
+    """Euclidean distance of the embeddings, 0 to 2, if they were compared."""
+    lexicalScore: NotRequired[float | None]
+    """Weight of the words that it shares with the query; only in `hybrid`."""
+    signals: NotRequired[dict[str, float] | None]
+    """Contribution of each signal to its score, by name; only in `hybrid`."""
+    tokens: int
+    """Tokens that it takes of `maxTokens`."""
+    eventTime: NotRequired[str | None]
+    """Time of the statement, if known; output only."""
+    sourceEvent: NotRequired[SourceEvent | None]
+    """Source of the statement, if known; output only."""
+
+
+class ExportNamespaceRequest(TypedDict):
+    """Destination for the artifacts of a namespace."""
+
+    sink: str
+    """Name of a configured sink."""
+    directory: NotRequired[str | None]
+    """Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink."""
+    artifacts: NotRequired[list[str] | None]
+    """Only these; absent: all."""
+
+
+class ExportNamespaceResponse(TypedDict):
+    """The files that were written."""
+
+    sink: str
+    """Name of the sink that was written to."""
+    files: list[ExportedFile]
+    """One for each artifact, in the order of the artifacts."""
+    totalBytes: str
+    """Size of all files together, in bytes."""
+
+
+class ExportedFile(TypedDict):
+    """A file that was written."""
+
+    artifact: str
+    """Name of the artifact within its namespace."""
+    path: str
+    """Path within the sink."""
+    sizeBytes: str
+    """Size of the file in bytes."""
+
+
+class ExtractedMemory(TypedDict):
+    """A memory as generation extracted it, before it was merged with present memories."""
+
+    fact: NotRequired[str | None]
+    """Statement as it was extracted; absent for a field of a profile."""
+    context: NotRequired[str | None]
+    """What the statement was drawn from, in words."""
+    structuredData: NotRequired[dict[str, Any] | None]
+    """Only for a field of a profile."""
+
+
+class FileData(TypedDict):
+    """A file stored elsewhere."""
+
+    mimeType: NotRequired[str | None]
+    """Media type of the file, such as `image/png`."""
+    fileUri: NotRequired[str | None]
+    """Address of the file, given to the model as it is; the service fetches nothing."""
+    displayName: NotRequired[str | None]
+    """Name of the file for people."""
+
+
+class FilterGroup(TypedDict):
+    """Conditions that must all hold; of several groups, at least one must hold."""
+
+    filters: list[MetadataCondition]
+    """The conditions."""
+
+
+class FlushStreamRequest(TypedDict):
+    """A stream whose waiting events are to become memories at once."""
+
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    streamId: NotRequired[str | None]
+    """`default` when absent or empty."""
+
+
+class GenerateMemoriesExample(TypedDict):
+    """An example of what to extract; no memories at all is an example too."""
+
+    conversationSource: NotRequired[ConversationSource | None]
+    """The conversation."""
+    generatedMemories: NotRequired[list[ExampleMemory] | None]
+    """Memories that should come of it; absent or empty: none."""
+
+
+class GenerateMemoriesRequest(TypedDict):
+    """The source, the scope and the options of a generation.
+
+    Exactly one of `directContentsSource`, `directMemoriesSource` and `vertexSessionSource` is
+    required, and `scope` with the first two.
+    """
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+    directContentsSource: NotRequired[DirectContentsSource | None]
+    """A conversation in the request; one of three sources."""
+    directMemoriesSource: NotRequired[DirectMemoriesSource | None]
+    """Facts in the request; one of three sources."""
+    vertexSessionSource: NotRequired[VertexSessionSource | None]
+    """A session of this engine; one of three sources."""
+    scope: NotRequired[dict[str, str] | None]
+    """Exact key of the collection that the memories belong to. Required, unless the
+    source is a session: then absent means its `user_id`."""
+    disableConsolidation: NotRequired[bool | None]
+    """Every result becomes a new memory."""
+    validateOnly: NotRequired[bool | None]
+    """Do the work, but write nothing; respond with the changes and their reasons."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, stored with each memory that is written."""
+    metadataMergeStrategy: NotRequired[MetadataMergeStrategy]
+    """What becomes of the metadata of a memory that is updated. `OVERWRITE` (also when
+    absent): these values replace it. `MERGE`: they are added. `REQUIRE_EXACT_MATCH`:
+    only memories with equal metadata are updated."""
+    allowedTopics: NotRequired[list[MemoryTopicId] | None]
+    """Limits the configured topics to these."""
+    timeZone: NotRequired[str | None]
+    """For relative dates; default UTC."""
+
+
+_GenerateMemoriesResponseBase = TypedDict(
+    "_GenerateMemoriesResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.GenerateMemoriesResponse"
+        ]
+    },
+)
+
+
+class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
+    """The changes of a generation, or in a preview those that it would make."""
+
+    author: NotRequired[str | None]
+    """Id of the model that wrote the facts, or `engine`; absent: no change."""
+    generatedMemories: NotRequired[list[GeneratedMemory] | None]
+    """The changes, in order; absent: none."""
+    plannedChanges: NotRequired[list[PlannedMemoryChange] | None]
+    """Of a preview: the changes, in order; absent: none."""
+    droppedFacts: NotRequired[list[DroppedFact] | None]
+    """Of a preview: facts that would become no memory; absent: none."""
+    refusedDecisions: NotRequired[list[RefusedDecision] | None]
+    """Of a preview: decisions that would not be carried out; absent: none."""
+    withdrawn: NotRequired[bool | None]
+    """True: the texts of this preview were erased with what they are about."""
+
+
+class GeneratedMemory(TypedDict):
+    """A change that a generation made."""
+
+    memory: NamedMemory
+    """The memory that it changed."""
+    action: str
+    """`CREATED`, `UPDATED` or `DELETED`."""
+    previousRevision: NotRequired[str | None]
+    """Full name of the revision before; absent: there is none."""
+
+
+class GenerationConfig(TypedDict):
+    """The model that writes memories, and when it runs."""
+
+    model: NotRequired[str | None]
+    """Name of a configured model; absent or unknown: the service's own."""
+    generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
+    """When ingested events become memories; absent: at once."""
+
+
+class GenerationRule(TypedDict):
+    """Conditions on which buffered events become memories."""
+
+    idleDuration: NotRequired[str | None]
+    """Time without a new event; whole minutes. Not together with `fixedInterval`."""
+    fixedInterval: NotRequired[str | None]
+    """Time since the oldest waiting event; whole minutes. Not together with
+    `idleDuration`."""
+    eventCount: NotRequired[int | None]
+    """Number of waiting events."""
+    overlapEventCount: NotRequired[int | None]
+    """Number of processed events that are read again with the next ones; less than
+    `eventCount`."""
+
+
+class GenerationTriggerConfig(TypedDict):
+    """The trigger of memory generation for the bank's streams."""
+
+    generationRule: NotRequired[GenerationRule | None]
+    """The conditions, of which one suffices; absent: events are processed at once."""
+
+
+class GranularTtlConfig(TypedDict):
+    """Lifetimes of memories by the way they were created."""
+
+    createTtl: NotRequired[str | None]
+    """Life of memories that `memories.create` makes, from now; above zero, at most a
+    thousand years."""
+    generateCreatedTtl: NotRequired[str | None]
+    """Life of memories that generation makes; above zero, at most a thousand years."""
+    generateUpdatedTtl: NotRequired[str | None]
+    """Life of memories from the time that generation updates them; above zero, at most a
+    thousand years."""
+
+
+class Health(TypedDict):
+    """The answer to a probe."""
+
+    status: str
+    """`ok`; anything else comes as an error."""
+    checks: NotRequired[dict[str, str]]
+    """State of each part, by name: `ok`, or what is wrong."""
+
+
+class ImportMemoriesResponse(TypedDict):
+    """The result of an import."""
+
+    imported: int
+    """Number of memories that were created."""
+    existing: int
+    """Memories that existed already, with their ids and this content."""
+    failed: int
+    """Number of lines that were refused; nothing was stored of them."""
+    errors: list[LineError]
+    """Errors of the first 100 lines that failed."""
+    operation: NotRequired[str | None]
+    """Name of the operation that records the import, and can be undone."""
+
+
+class IncludeMemories(TypedDict):
+    """Selection of memory bank facts to include if there is room."""
+
+    query: NotRequired[str]
+    """Search query; `auto`: the pending message, or else the user's last message."""
+    topK: NotRequired[int]
+    """Maximum number of facts."""
+    maxTokens: NotRequired[int | None]
+    """Maximum tokens of the facts; absent: all that are left."""
+    scope: NotRequired[dict[str, str] | None]
+    """Absent: the session's `user_id` alone."""
+
+
+class IngestEventsRequest(TypedDict):
+    """Events for a stream, and when and how to turn them into memories."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    streamId: NotRequired[str | None]
+    """`default` when absent or empty."""
+    directContentsSource: NotRequired[DirectContentsSource | None]
+    """If absent, the request only changes the rule of the waiting events."""
+    generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
+    """If absent, that of the bank; without any, events are processed at once."""
+    forceFlush: NotRequired[bool | None]
+    """True: process all waiting events at once."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, stored with each memory that is written."""
+    metadataMergeStrategy: NotRequired[MetadataMergeStrategy | None]
+    """What becomes of the metadata of a memory that is updated, as in
+    `memories:generate`."""
+
+
+_IngestEventsResponseBase = TypedDict(
+    "_IngestEventsResponseBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.IngestEventsResponse"]},
+)
+
+
+class IngestEventsResponse(_IngestEventsResponseBase):
+    """The end of a stream's wait."""
+
+    generateMemoriesOperation: NotRequired[str | None]
+    """Full name of the operation that made memories of the events; absent: there were
+    none to read."""
+
+
+class KnownMemory(TypedDict):
+    """A memory as an operation left it; without its content if that is no longer known."""
+
+    name: str
+    """Full name of the resource."""
+    fact: NotRequired[str | None]
+    """What is remembered; absent where `structuredContent` is the content."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: NotRequired[MemoryType]
+    """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
+    field of a profile. It never changes."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """Content of a profile, by the schema that it names; absent where `fact` is the
+    content."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    scope: NotRequired[dict[str, str]]
+    """Exact key of the collection that it belongs to. It never changes."""
+    createTime: NotRequired[str]
+    """When it was created."""
+    updateTime: NotRequired[str]
+    """When it last changed."""
+    expireTime: NotRequired[str | None]
+    """When it is deleted; absent: never."""
+    etag: NotRequired[str]
+    """Version of the memory, for conditional requests."""
+    deleteTime: NotRequired[str | None]
+    """The time of the deletion; absent of a live memory, as the next three."""
+    recoverUntil: NotRequired[str | None]
+    """The end of the time in which it can be brought back; then it is gone."""
+    deleteOperation: NotRequired[str | None]
+    """The operation that deleted it; absent if no revision was kept."""
+    deleteCaller: NotRequired[str | None]
+    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    `command-line`; absent also where the service itself deleted it."""
+
+
+class LineError(TypedDict):
+    """The error of a line."""
+
+    line: int
+    """Number of the line, from 1."""
+    error: OperationError
+    """Why it was refused."""
+
+
+class ListArtifactsResponse(TypedDict):
+    """A page of artifacts."""
+
+    artifacts: list[Artifact]
+    """The artifacts of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListAuditEventsResponse(TypedDict):
+    """A page of events, newest first."""
+
+    auditEvents: list[AuditEvent]
+    """The events of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListEventsResponse(TypedDict):
+    """A page of events."""
+
+    sessionEvents: list[SessionEvent]
+    """The events of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListKeysResponse(TypedDict):
+    """A page of keys."""
+
+    keys: list[ApiKey]
+    """The keys of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListMemoriesResponse(TypedDict):
+    """A page of memories."""
+
+    memories: list[Memory]
+    """The memories of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListMemoryRevisionsResponse(TypedDict):
+    """A page of revisions, newest first."""
+
+    memoryRevisions: list[MemoryRevision]
+    """The revisions of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListNamespacesResponse(TypedDict):
+    """A page of namespaces."""
+
+    namespaces: list[Namespace]
+    """The namespaces of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListOperationsResponse(TypedDict):
+    """A page of operations, newest first."""
+
+    operations: list[Operation]
+    """The operations of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListReasoningEnginesResponse(TypedDict):
+    """A page of engines, newest first."""
+
+    reasoningEngines: list[ReasoningEngine]
+    """The engines of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListRevisionLabelsResponse(TypedDict):
+    """A page of the labels in use, in the order of their bytes."""
+
+    labels: list[RevisionLabel]
+    """The labels of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListScopesResponse(TypedDict):
+    """A page of scopes, in an order that is stable and means nothing."""
+
+    scopes: list[ScopeInUse]
+    """The scopes of the page."""
+    nextPageToken: NotRequired[str | None]
+    """`pageToken` of the next page; absent on the last one."""
+
+
+class ListSessionsResponse(TypedDict):
+    """A page of sessions."""
+
+    sessions: list[Session]
+    """The sessions of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListStreamsResponse(TypedDict):
+    """A page of streams, latest arrival first."""
+
+    streams: list[Stream]
+    """The streams of the page."""
+    nextPageToken: NotRequired[str | None]
+    """`pageToken` of the next page; absent on the last one."""
+
+
+class ListSummariesResponse(TypedDict):
+    """A page of summaries, oldest first."""
+
+    summaries: list[SessionSummary]
+    """The summaries of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListTaskMemoriesResponse(TypedDict):
+    """A page of task memories."""
+
+    taskMemories: list[TaskMemory]
+    """The task memories of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ListToolPoliciesResponse(TypedDict):
+    """A page of policies."""
+
+    toolPolicies: list[ToolPolicy]
+    """The policies of this page."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page, for `pageToken`; absent on the last page."""
+
+
+class ManagedMemoryTopic(TypedDict):
+    """A topic that the API defines."""
+
+    managedTopicEnum: ManagedTopic
+    """The topic."""
+
+
+class Memory(TypedDict):
+    """A memory."""
+
+    name: str
+    """Full name of the resource."""
+    fact: NotRequired[str | None]
+    """What is remembered; absent where `structuredContent` is the content."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: MemoryType
+    """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
+    field of a profile. It never changes."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """Content of a profile, by the schema that it names; absent where `fact` is the
+    content."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    scope: dict[str, str]
+    """Exact key of the collection that it belongs to. It never changes."""
+    createTime: str
+    """When it was created."""
+    updateTime: str
+    """When it last changed."""
+    expireTime: NotRequired[str | None]
+    """When it is deleted; absent: never."""
+    etag: str
+    """Version of the memory, for conditional requests."""
+    deleteTime: NotRequired[str | None]
+    """The time of the deletion; absent of a live memory, as the next three."""
+    recoverUntil: NotRequired[str | None]
+    """The end of the time in which it can be brought back; then it is gone."""
+    deleteOperation: NotRequired[str | None]
+    """The operation that deleted it; absent if no revision was kept."""
+    deleteCaller: NotRequired[str | None]
+    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    `command-line`; absent also where the service itself deleted it."""
+
+
+class MemoryBankConfig(TypedDict):
+    """The configuration of a bank; every part is optional.
+
+    No part has defaults: the answer contains what was sent and nothing else.
+    """
+
+    generationConfig: NotRequired[GenerationConfig | None]
+    """The model, and when it runs."""
+    similaritySearchConfig: NotRequired[SimilaritySearchConfig | None]
+    """How searches rank."""
+    ttlConfig: NotRequired[TtlConfig | None]
+    """Life of memories and of revisions; absent: memories stay, revisions by the
+    service's setting."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: no change makes a revision."""
+    customizationConfigs: NotRequired[list[CustomizationConfig] | None]
+    """Topics and examples by scope; at most one entry without `scopeKeys`."""
+    structuredMemoryConfigs: NotRequired[list[StructuredMemoryConfig] | None]
+    """Schemas of profiles by scope."""
+    memoryPolicy: NotRequired[MemoryPolicy | None]
+    """The context policy of sessions without a policy of their own."""
+    privacyConfig: NotRequired[PrivacyConfig | None]
+    """What becomes of secrets and personal data; kinds that it does not name follow the
+    service's defaults. An update without it keeps it."""
+
+
+class MemoryMetadataValue(TypedDict):
+    """A value of the user's metadata: exactly one of four kinds."""
+
+    stringValue: NotRequired[str | None]
+    """A text."""
+    doubleValue: NotRequired[float | None]
+    """A finite number."""
+    boolValue: NotRequired[bool | None]
+    """True or false."""
+    timestampValue: NotRequired[str | None]
+    """A moment in UTC; comparisons ignore fractions of seconds."""
+
+
+class MemoryPolicy(TypedDict):
+    """A strategy and its settings; each belongs to the strategies that its description
+    names."""
+
+    strategy: Strategy
+    """How a session is fitted into a prompt."""
+    tokenLimit: NotRequired[int | None]
+    """Tokens of the model's window; absent: no limit."""
+    reserveOutputTokens: NotRequired[int | None]
+    """Tokens of the window left for the answer; 0, and 800 for `agent_summary`."""
+    counter: NotRequired[str | None]
+    """What counts tokens: `chars4` (the default), `declared`, or the name of a tiktoken
+    encoding whose file is there."""
+    perMessageOverhead: NotRequired[int | None]
+    """Tokens that each message costs beside its text."""
+    humanLabel: NotRequired[str | None]
+    """Before a user's text; `Human`."""
+    aiLabel: NotRequired[str | None]
+    """Before the agent's text; `AI`."""
+    onOverflow: NotRequired[Overflow | None]
+    """`inclusive`: `error` (the default), or `omit` the oldest."""
+    window: NotRequired[int | None]
+    """`window`: how many complete exchanges; one under way is shown besides."""
+    windowTokens: NotRequired[int | None]
+    """`window`: how many tokens of events."""
+    every: NotRequired[int | None]
+    """`every_n`: complete exchanges; 3."""
+    refresh: NotRequired[Refresh | None]
+    """`every_n`: `append` another summary (the default), or make it `whole`."""
+    cap: NotRequired[int | None]
+    """`abstraction_inclusive`, `fully_abstracted`: complete exchanges; 10."""
+    keepRecent: NotRequired[int | None]
+    """Strategies by exchange: newest ones that stay as they are; 0."""
+    maxAbstractions: NotRequired[int | None]
+    """Strategies that append: most summaries; older ones are merged."""
+    summaryTokens: NotRequired[int | None]
+    """Strategies by exchange: longest summary; 250."""
+    charsPerToken: NotRequired[int | None]
+    """Summaries: characters for each token of the limit; 4."""
+    joiner: NotRequired[str | None]
+    """Between summaries in a text; a newline."""
+    summaryRole: NotRequired[SummaryRole | None]
+    """Summaries: in whose name they stand, `user` (the default) or `system`; marked as
+    data in both."""
+    ltsRole: NotRequired[FormerSummaryRole | None]
+    """Former name of `summaryRole`, which is looked at where that is absent; `assistant`
+    is `user`."""
+    summaryModel: NotRequired[str | None]
+    """Who summarises: a model of the settings, or `builtin`; absent: the settings' own
+    model, and without one `builtin`."""
+    template: NotRequired[str | None]
+    """What a summariser is told: has `{chat_transcript}`, and may have `{char_limit}`
+    and `{previous_summary}`, each once."""
+    recursiveTemplate: NotRequired[str | None]
+    """`agent_summary`: the same where the summary before is taken up."""
+    split: NotRequired[Split | None]
+    """`agent_summary`: 3 to 1."""
+    lowWater: NotRequired[float | None]
+    """`agent_summary`: the part of the events' share that stays once it is full; 1.0.
+    Below it, summaries are made more seldom."""
+    countPending: NotRequired[bool | None]
+    """`agent_summary`: whether the pending message is counted; true."""
+    recompute: NotRequired[Recompute | None]
+    """`agent_summary`: from all events until they are too many for the model (the
+    default), or always from the summary before."""
+
+
+class MemoryProfile(TypedDict):
+    """A profile. Clients refuse any other field here. Source: wire specification,
+    section 2.3."""
+
+    schemaId: str
+    """Id of the schema in the engine's `structuredMemoryConfigs`."""
+    profile: dict[str, Any]
+    """Values of the fields, by name."""
+
+
+class MemoryRevision(TypedDict):
+    """A snapshot of a memory after one change.
+
+    It only changes if a scan masks sensitive values, or an erasure the name of its caller. The
+    API's definition has `name`, `createTime`, `expireTime`, `fact`, `labels`,
+    `extractedMemories`, `structuredData` and `context`; the other fields are this service's
+    own.
+    """
+
+    name: str
+    """Full name of the resource."""
+    fact: NotRequired[str | None]
+    """Empty in the revision of a deletion; absent where there was none."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: MemoryType
+    """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
+    field of a profile. It never changes."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """Content of a profile, by the schema that it names; absent where `fact` is the
+    content."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    scope: dict[str, str]
+    """The scope of the memory, which never changes."""
+    createTime: str
+    """When the change was made."""
+    expireTime: str
+    """When the revision is deleted."""
+    labels: NotRequired[dict[str, str] | None]
+    """Labels that the change was given."""
+    extractedMemories: NotRequired[list[ExtractedMemory] | None]
+    """What generation extracted, of which this change was made; absent: another method
+    made it."""
+    structuredData: NotRequired[dict[str, Any] | None]
+    """Values of the profile's fields after the change; absent: the memory is no profile."""
+    action: str
+    """The kind of the change: `CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK`,
+    `UNDELETED`, `REDACTED`."""
+    memoryExpireTime: NotRequired[str | None]
+    """When the memory was to be deleted, as of this change; absent: never."""
+    author: NotRequired[str | None]
+    """The engine or model that wrote the fact."""
+    promptVersion: NotRequired[str | None]
+    """Version of the prompts that the model was given."""
+    operation: NotRequired[str | None]
+    """The operation that made the change."""
+    caller: NotRequired[str | None]
+    """Who asked for the change: id of the API key; `jwt:` and the subject, of a token;
+    `command-line`; absent: the service itself, or a revision of an earlier release."""
+    restoredRevision: NotRequired[str | None]
+    """The revision that a rollback restored."""
+    redactTime: NotRequired[str | None]
+    """When a scan masked sensitive values in this revision, if one did."""
+
+
+class MemoryTopic(TypedDict):
+    """A topic that memories may be about."""
+
+    customMemoryTopic: NotRequired[CustomMemoryTopic | None]
+    """A topic of the bank's own."""
+    managedMemoryTopic: NotRequired[ManagedMemoryTopic | None]
+    """A topic that the API defines."""
+
+
+class MemoryTopicId(TypedDict):
+    """The name of a topic: one of a custom label and a managed topic."""
+
+    customMemoryTopicLabel: NotRequired[str | None]
+    """Label of a topic of the bank's own."""
+    managedMemoryTopic: NotRequired[ManagedTopic | None]
+    """A topic that the API defines."""
+
+
+class MessageTokens(TypedDict):
+    """A message in two halves."""
+
+    user: int
+    """Tokens of the prompt."""
+    assistant: int
+    """Tokens of its answer."""
+
+
+class MetadataCondition(TypedDict):
+    """A condition on one key of the metadata."""
+
+    key: str
+    """Name of the value in the memory's metadata."""
+    op: NotRequired[MetadataOperator]
+    """`EQUAL` (also when absent), `GREATER_THAN` or `LESS_THAN`."""
+    value: MemoryMetadataValue
+    """Value to compare with; only stored values of its kind match."""
+    negate: NotRequired[bool | None]
+    """True: the condition must not hold; memories without the key then match."""
+
+
+class ModelPrices(TypedDict):
+    """Prices of a thousand tokens of one model."""
+
+    inputPer1k: str
+    """Price of a thousand tokens of input."""
+    outputPer1k: str
+    """Price of a thousand tokens of output."""
+
+
+class ModelSums(TypedDict):
+    """Usage of one model."""
+
+    callCount: int
+    """Requests to models, including failed ones."""
+    inputTokenCount: int
+    """Tokens sent to models."""
+    outputTokenCount: int
+    """Tokens that models wrote."""
+    modelMilliseconds: int
+    """Time that the calls took together, in milliseconds."""
+    cost: NotRequired[Money | None]
+    """Absent unless every call's model had a configured price at the time."""
+    model: str
+    """Id of the model: its provider and its name."""
+
+
+class ModelUsage(TypedDict):
+    """The consumption of model calls, by what `groupBy` names: usually of one model on
+    one day."""
+
+    callCount: int
+    """Requests to models, including failed ones."""
+    inputTokenCount: int
+    """Tokens sent to models."""
+    outputTokenCount: int
+    """Tokens that models wrote."""
+    modelMilliseconds: int
+    """Time that the calls took together, in milliseconds."""
+    cost: NotRequired[Money | None]
+    """Absent unless every call's model had a configured price at the time."""
+    day: NotRequired[str | None]
+    """Day, of UTC; absent: all."""
+    model: NotRequired[str | None]
+    """Id of the model; absent: all."""
+    kind: NotRequired[str | None]
+    """Kind of the operation that called, `recall`, `query` (of task memory), or
+    `unknown`: recorded by an earlier release; absent: all."""
+
+
+class Money(TypedDict):
+    """An amount of money, rounded to nine decimal places."""
+
+    amount: float
+    """Sum in the currency."""
+    currency: str
+    """Currency of the configured prices, as a code of three letters."""
+
+
+class NamedMemory(TypedDict):
+    """A memory by its name."""
+
+    name: str
+    """Full name of the memory."""
+
+
+class Namespace(TypedDict):
+    """A group of artifacts in a task memory."""
+
+    name: str
+    """Full name of the namespace."""
+    reference: Reference
+    """What prompts may show of it."""
+    userId: NotRequired[str | None]
+    """Owner; absent: nobody's."""
+    tool: NotRequired[str | None]
+    """Tool that produced its content, if known."""
+    activity: NotRequired[str | None]
+    """What the tool was doing, if known."""
+    sensitive: bool
+    """Whether derived content is sensitive as well, and never inline."""
+    localOnly: bool
+    """Whether only models on this machine may read it."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read it; absent: all configured ones."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the model that embeds its chunks and questions; absent: searches compare
+    words only."""
+    createTime: str
+    """When it was created."""
+    updateTime: str
+    """When it last changed."""
+    expireTime: str
+    """When it is deleted with its artifacts."""
+    etag: str
+    """Version of the namespace, for conditional requests."""
+
+
+class NewMemory(TypedDict):
+    """A memory of a batch."""
+
+    memory: CreateMemoryRequest
+    """The memory."""
+    memoryId: NotRequired[str | None]
+    """Id of the new memory; absent: a new one."""
+
+
+class Operation(TypedDict):
+    """A long-running operation. When done, it has either `response` or `error`."""
+
+    name: str
+    """Full name of the operation."""
+    metadata: OperationMetadata
+    """What the work reports, and of every operation: `genericMetadata` (its times);
+    `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED` or `CANCELLED`);
+    `attemptCount`, the runs since the work last got on (0: it was done within its
+    request, or has not run); `startTime` of its first run, if it ran apart from its
+    request; `caller`, the id of the key that asked for it, `jwt:` with the subject of
+    a token, or `command-line` (absent: the service itself)."""
+    done: NotRequired[bool]
+    """False: it waits or runs; ask again later."""
+    response: NotRequired[
+        BatchCreateMemoriesResponse
+        | AnsweredEmpty
+        | EraseScopeResponse
+        | GenerateMemoriesResponse
+        | AnsweredImport
+        | IngestEventsResponse
+        | AnsweredMemory
+        | PurgeMemoriesResponse
+        | AnsweredEngine
+        | ReembedReasoningEngineResponse
+        | RegenerateSummaryResponse
+        | RollbackMemoryResponse
+        | ScanPrivacyResponse
+        | AnsweredSession
+        | SummarizeSessionResponse
+        | UndoOperationResponse
+    ]
+    """What the work gave, by its `@type`; absent until it is done, or if it failed."""
+    error: NotRequired[OperationError]
+    """Why it failed; absent: it has not."""
+
+
+class OperationError(TypedDict):
+    """The reason that an operation failed: a google.rpc.Status."""
+
+    code: int
+    """Number of the canonical code, 1 to 16."""
+    message: str
+    """Explanation for people."""
+    details: NotRequired[list[dict[str, Any]] | None]
+    """ErrorInfo first, then further details, each by its `@type`."""
+
+
+_OperationMetadataBase = TypedDict("_OperationMetadataBase", {"@type": str})
+
+
+class OperationMetadata(_OperationMetadataBase):
+    """The account of an operation's work. Each method adds fields of its own."""
+
+    genericMetadata: OperationTimes
+    """Its times."""
+    validateOnly: NotRequired[bool | None]
+    """True: it is a preview, and writes nothing."""
+    author: NotRequired[str | None]
+    """Id of the model that wrote, or `engine`."""
+    promptVersion: NotRequired[str | None]
+    """Version of the prompts that the model was given."""
+    modelCallCount: NotRequired[int | None]
+    """Requests to models, from 0."""
+    inputTokenCount: NotRequired[int | None]
+    """Tokens sent to models."""
+    outputTokenCount: NotRequired[int | None]
+    """Tokens that models wrote."""
+    modelMilliseconds: NotRequired[int | None]
+    """Time of the requests together, in milliseconds."""
+    createdCount: NotRequired[int | None]
+    """Memories that it created; absent: none."""
+    updatedCount: NotRequired[int | None]
+    """Memories that it updated; absent: none."""
+    deletedCount: NotRequired[int | None]
+    """Memories that it deleted or erased; absent: none."""
+    pendingEventCount: NotRequired[int | None]
+    """Ingested events that wait in the stream."""
+    undoneOperation: NotRequired[str | None]
+    """Full name of the operation that is undone."""
+    retriedOperation: NotRequired[str | None]
+    """Full name of the failed operation that is run again."""
+
+
+class OperationTimes(TypedDict):
+    """The times of an operation."""
+
+    createTime: str
+    """When it was asked for."""
+    updateTime: str
+    """When it last changed."""
+
+
+class Output(TypedDict):
+    """Output of a tool: its kind, and the one field for content of that kind."""
+
+    kind: Literal["text", "json", "blob", "list", "info", "error"]
+    """`info` and `error` are messages from the tool to the agent."""
+    text: NotRequired[str | None]
+    """Content of `text`, `info` and `error`."""
+    json: NotRequired[JsonValue]
+    """Content of `json`: any value."""
+    data: NotRequired[str | None]
+    """Content of `blob`."""
+    elements: NotRequired[list[Output] | None]
+    """Content of `list`; lists cannot be nested."""
+    mediaType: NotRequired[str | None]
+    """For `text` (default `text/plain`) and `blob` (`application/octet-stream`)."""
+    name: NotRequired[str | None]
+    """Name of the artifact, if it is stored; absent: the service makes one."""
+
+
+class Part(TypedDict):
+    """One part. Unknown kinds of part are kept, since models gain new ones."""
+
+    text: NotRequired[str | None]
+    """Text of the part."""
+    thought: NotRequired[bool | None]
+    """True: the text is the model's thinking, which contexts leave out."""
+    inlineData: NotRequired[Blob | None]
+    """A file within the request."""
+    fileData: NotRequired[FileData | None]
+    """A file stored elsewhere."""
+    functionCall: NotRequired[dict[str, Any] | None]
+    """Call of a tool: `name`, `args` and an optional `id`."""
+    functionResponse: NotRequired[dict[str, Any] | None]
+    """Answer of a tool: `name`, `response` and an optional `id`."""
+    artifactRef: NotRequired[ArtifactRef | None]
+    """In place of what task memory holds; the part has nothing else."""
+
+
+class Passed(TypedDict):
+    """A message from the tool to the agent."""
+
+    kind: Kind
+    """`info` or `error`."""
+    index: NotRequired[int | None]
+    """Position in the list, from 0."""
+    text: str
+    """The message, unchanged."""
+
+
+class PlainPrices(TypedDict):
+    """Prices of a thousand tokens, the same for every model."""
+
+    inputPer1k: NotRequired[str | None]
+    """Price of prompts; absent: 0.002."""
+    outputPer1k: NotRequired[str | None]
+    """Price of answers; absent: as `inputPer1k`."""
+    summaryInputPer1k: NotRequired[str | None]
+    """Price of a summariser's input; absent: as `inputPer1k`."""
+    summaryOutputPer1k: NotRequired[str | None]
+    """Price of a summariser's output; absent: as `outputPer1k`."""
+
+
+class PlannedContent(TypedDict):
+    """The content of a memory before or after a planned change."""
+
+    fact: NotRequired[str | None]
+    """What is remembered."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """One field of a profile, in place of a fact."""
+
+
+class PlannedMemoryChange(TypedDict):
+    """A change that a generation would make."""
+
+    action: str
+    """`CREATED`, `UPDATED` or `DELETED`."""
+    reason: str
+    """Why the change would be made."""
+    memory: NotRequired[NamedMemory | None]
+    """The memory; absent: a new one."""
+    etag: NotRequired[str | None]
+    """Version of the memory that was planned for."""
+    before: NotRequired[PlannedContent | None]
+    """Its content in that version; absent if that is no longer known."""
+    after: NotRequired[PlannedContent | None]
+    """Its content after the change; absent: it would be deleted."""
+    extractedMemories: NotRequired[list[dict[str, Any]] | None]
+    """What was extracted, of which the change would be made."""
+
+
+class PlannedRollback(TypedDict):
+    """The change that a rollback would make."""
+
+    action: Literal["ROLLED_BACK"]
+    """Always `ROLLED_BACK`."""
+    memory: NamedMemory
+    """The memory."""
+    etag: str
+    """Its version that was planned for, for `If-Match`."""
+    restoredRevision: str
+    """Full name of the revision that is restored."""
+    before: NotRequired[RestoredContent | None]
+    """Its content in that version; absent: it is deleted, or the version is no longer
+    kept."""
+    after: NotRequired[RestoredContent | None]
+    """Its content after the rollback; absent: the revision is gone."""
+
+
+class PrivacyConfig(TypedDict):
+    """Rules about sensitive values. A rule with `where` wins over one without."""
+
+    rules: NotRequired[list[PrivacyRule] | None]
+    """One rule for each kind and place at most."""
+    customPatterns: NotRequired[list[CustomPattern] | None]
+    """Kinds of sensitive values beside those that the service knows."""
+
+
+class PrivacyRule(TypedDict):
+    """The treatment of one kind of value."""
+
+    kind: str
+    """A kind, or the name of a custom pattern."""
+    action: PrivacyAction
+    """`OFF`: it is stored as sent. `MASK`: its kind in brackets is stored in its place.
+    `REJECT`: the request is refused."""
+    where: NotRequired[list[Place] | None]
+    """Absent: everywhere."""
+
+
+class ProcessOutputRequest(TypedDict):
+    """A tool's output, for which the service decides what the prompt shows."""
+
+    sensitive: NotRequired[bool | None]
+    """Derived content is sensitive as well, and never inline."""
+    localOnly: NotRequired[bool | None]
+    """Only models on this machine may read it."""
+    allowedModels: NotRequired[list[str] | None]
+    """Only these may read it; absent: all configured ones."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    userId: NotRequired[str | None]
+    """Owner; required from callers that are bound to users."""
+    tool: str
+    """Tool that made the output; its policy applies."""
+    activity: str
+    """What the tool was doing."""
+    callId: NotRequired[str | None]
+    """Id of the call; not stored."""
+    namespace: NotRequired[str | None]
+    """Namespace to store in; absent: a new one."""
+    offPrompt: NotRequired[bool | Literal["auto"] | None]
+    """Absent: from the tool's policy, or false without one."""
+    output: Output
+    """What the tool returned."""
+
+
+class ProcessOutputResponse(TypedDict):
+    """Text for the prompt, and a reference if the output was stored."""
+
+    disposition: Disposition
+    """`inline`: the prompt shows the output; `stored`: its reference; `passthrough`:
+    messages of the tool alone; `empty`: there is nothing to show."""
+    promptText: str
+    """Text for the prompt, unchanged."""
+    reference: NotRequired[Reference | None]
+    """Reference to the stored output."""
+    passthrough: NotRequired[list[Passed] | None]
+    """Info and errors beside the stored output."""
+    warnings: NotRequired[list[Warned] | None]
+    """`no_reader`: neither the caller nor a configured reader can use what was stored.
+    Absent: nothing to warn of."""
+
+
+class PurgeMemoriesRequest(TypedDict):
+    """The memories to delete, by `filter`, `filterGroups` or both.
+
+    Without `force` they are only counted.
+    """
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter."""
+    filterGroups: NotRequired[list[FilterGroup] | None]
+    """Conditions on metadata, of which at least one group must hold."""
+    force: NotRequired[bool | None]
+    """Delete the memories; otherwise only count them."""
+    permanent: NotRequired[bool | None]
+    """With `force`: erase memories and history at once, without recovery."""
+    sampleSize: NotRequired[int | None]
+    """Without `force`: matching memories to show, the newest; 0 to 100."""
+
+
+_PurgeMemoriesResponseBase = TypedDict(
+    "_PurgeMemoriesResponseBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.PurgeMemoriesResponse"]},
+)
+
+
+class PurgeMemoriesResponse(_PurgeMemoriesResponseBase):
+    """The effect of a purge."""
+
+    purgeCount: int
+    """Number of memories deleted; without `force`, that would be deleted."""
+    samples: NotRequired[list[KnownMemory] | None]
+    """Some of these, newest first, and names alone in a list of operations; absent
+    unless `sampleSize` asks for them."""
+
+
+class QueryNamespaceRequest(TypedDict):
+    """A question about the content of a namespace."""
+
+    model: NotRequired[str | None]
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    offPrompt: NotRequired[bool]
+    """Whether to store the result and return only its reference."""
+    wait: NotRequired[bool]
+    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    query: str
+    """Question to answer; not blank."""
+    topK: NotRequired[int]
+    """Maximum number of passages for the reader."""
+    answerTokens: NotRequired[int]
+    """Maximum length of the answer."""
+
+
+class QueryNamespaceResponse(TypedDict):
+    """An answer and its citations."""
+
+    model: str
+    """`builtin:extractive` if no model was called."""
+    coverage: ReadingCoverage
+    """How much of the namespace was read."""
+    usage: ReaderUsage
+    """Model calls made for this request."""
+    reference: NotRequired[Reference | None]
+    """Reference to the result, if it is kept off the prompt."""
+    promptText: NotRequired[str | None]
+    """Text for the prompt in that case."""
+    reused: NotRequired[bool | None]
+    """Whether this is the result of an equal request. An earlier one makes this request
+    free; after a concurrent one, `usage` shows what this request spent."""
+    answer: NotRequired[str | None]
+    """Absent if it is kept off the prompt."""
+    citations: list[Citation]
+    """At most 100, in text order; empty for a sensitive namespace without
+    `artifacts.content`."""
+
+
+class QuotaUse(TypedDict):
+    """An engine's use of one quota."""
+
+    used: int
+    """Amount held now, in rows or bytes."""
+    limit: NotRequired[int | None]
+    """Absent: no bound."""
+
+
+class ReaderUsage(TypedDict):
+    """Usage of the model calls."""
+
+    calls: int
+    """Number of model calls, from 0."""
+    inputTokenCount: NotRequired[int | None]
+    """Absent for a sensitive namespace without `artifacts.content`."""
+    outputTokenCount: NotRequired[int | None]
+    """Absent like `inputTokenCount`."""
+
+
+class ReadingCoverage(TypedDict):
+    """Coverage of a namespace by what was read."""
+
+    chunksTotal: NotRequired[int | None]
+    """Absent for a sensitive namespace without `artifacts.content`."""
+    chunksUsed: NotRequired[int | None]
+    """Absent like `chunksTotal`."""
+    truncated: NotRequired[bool | None]
+    """Whether wanted chunks did not fit; absent like `chunksTotal`."""
+    artifactsTotal: int
+    """Number of artifacts in the namespace, from 0."""
+    artifactsUnreadable: int
+    """Artifacts without text."""
+
+
+class ReasoningEngine(TypedDict):
+    """An engine: the parent of memories, with the configuration of its memory bank."""
+
+    name: str
+    """Full name of the engine."""
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels; absent: none."""
+    createTime: str
+    """When it was created."""
+    updateTime: str
+    """When it last changed."""
+    etag: str
+    """Version of the engine, for conditional requests."""
+    contextSpec: NotRequired[ContextSpec | None]
+    """Holds the configuration of its memory bank; absent: none was sent."""
+    encryptionSpec: NotRequired[EncryptionSpec | None]
+    """Encryption settings as sent; this service itself encrypts nothing."""
+
+
+class ReasoningEngineRequest(TypedDict):
+    """An engine as sent by clients. Output-only fields are ignored."""
+
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels."""
+    contextSpec: NotRequired[ContextSpec | None]
+    """Holds the configuration of its memory bank."""
+    encryptionSpec: NotRequired[EncryptionSpec | None]
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    spec: NotRequired[None]
+    """Not served: no agents run here."""
+    trafficConfig: NotRequired[None]
+    """Not served: no agents run here."""
+    etag: NotRequired[str | None]
+    """On update: the etag that was read."""
+
+
+class RecallMemoriesRequest(TypedDict):
+    """Parameters of a search in the memories of a scope."""
+
+    query: str
+    """Question or words: compared with facts by meaning, with events by words."""
+    mode: NotRequired[RecallMode]
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    topK: NotRequired[int]
+    """Maximum number of facts, and also of passages; a model gets four times as many,
+    but at most 100 facts."""
+    maxTokens: NotRequired[int]
+    """Maximum tokens of all facts and passages, or of the text. If there are both, each
+    may take half, and what the other leaves."""
+    model: NotRequired[str | None]
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: NotRequired[str | None]
+    """Token counter; absent: `chars4`."""
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter of memories."""
+    filterGroups: NotRequired[list[FilterGroup] | None]
+    """Conditions on metadata, of which at least one group must hold."""
+    includeSessions: NotRequired[bool]
+    """Whether to search the sessions of the user that the scope's `user_id` names as
+    well: those that one call of `sessions/-:recall` reaches."""
+
+
+class RecallMemoriesResponse(TypedDict):
+    """Facts and passages, or a text made from them; empty if nothing matches the query."""
+
+    mode: RecallMode
+    """`extractive` or `summary`, as asked for."""
+    text: NotRequired[str | None]
+    """`summary`: empty if nothing matches."""
+    isCut: NotRequired[bool | None]
+    """`summary`: whether the end of the text is missing."""
+    model: NotRequired[str | None]
+    """`summary`: writer of the text; absent if nothing was found."""
+    usage: NotRequired[dict[str, Any] | None]
+    """Usage of the model, as in operation metadata."""
+    tokens: int
+    """Tokens of all that is listed, or of the text."""
+    counter: str
+    """Token counter that `tokens` is counted by."""
+    facts: list[RecalledFact]
+    """`extractive`: best first; empty in `summary`."""
+    spans: list[RecalledSessionSpan]
+    """`extractive` with `includeSessions`: passages of sessions, best first."""
+    sources: NotRequired[list[str] | None]
+    """`summary`: names of the memories and events that it rests on."""
+    searched: NotRequired[SearchedSessions | None]
+    """With `includeSessions`: how far the search in the sessions came."""
+
+
+class RecallRequest(TypedDict):
+    """Parameters of a search in a session."""
+
+    query: str
+    """What to look for, in words of the session."""
+    mode: NotRequired[RecallMode]
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    topK: NotRequired[int]
+    """Maximum number of passages; a model gets four times as many."""
+    maxTokens: NotRequired[int]
+    """Maximum tokens of all passages, or of the text."""
+    model: NotRequired[str | None]
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: NotRequired[str | None]
+    """Token counter; absent: `chars4`."""
+    excludeRecent: NotRequired[int]
+    """Number of newest events to skip; erased ones count as well."""
+
+
+class RecallResponse(TypedDict):
+    """Passages or a text that match the query; empty if nothing does."""
+
+    mode: RecallMode
+    """`extractive` or `summary`, as asked for."""
+    text: NotRequired[str | None]
+    """`summary`: empty if nothing matches."""
+    isCut: NotRequired[bool | None]
+    """`summary`: whether the end of the text is missing."""
+    model: NotRequired[str | None]
+    """`summary`: writer of the text; absent if nothing was found."""
+    usage: NotRequired[dict[str, Any] | None]
+    """Usage of the model, as in operation metadata."""
+    tokens: int
+    """Tokens of all that is listed, or of the text."""
+    counter: str
+    """Token counter that `tokens` is counted by."""
+    spans: list[RecalledSpan]
+    """`extractive`: best first; empty in `summary`."""
+    seqs: NotRequired[list[int] | None]
+    """`summary`: the events that it rests on."""
+    searched: NotRequired[SeqRange | None]
+    """Events that were searched: only the newest if there are too many or the search
+    takes too long. Of a very long event only the beginning is searched."""
+
+
+class RecallSessionsRequest(TypedDict):
+    """Parameters of a search in all sessions of a user."""
+
+    query: str
+    """What to look for, in words of the session."""
+    mode: NotRequired[RecallMode]
+    """`extractive`: passages, word for word. `summary`: a text made from them by one
+    model call; without a model, the passages themselves."""
+    topK: NotRequired[int]
+    """Maximum number of passages; a model gets four times as many."""
+    maxTokens: NotRequired[int]
+    """Maximum tokens of all passages, or of the text."""
+    model: NotRequired[str | None]
+    """Writer of the text: a configured model, or `builtin`; absent: the default model,
+    or `builtin` without one."""
+    counter: NotRequired[str | None]
+    """Token counter; absent: `chars4`."""
+    userId: NotRequired[str | None]
+    """User whose sessions are searched; may be absent if the key is restricted to one
+    user."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter of sessions, with the fields of their list."""
+    excludeSessions: NotRequired[list[str]]
+    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    startTime: NotRequired[str | None]
+    """Time of the first event to search; absent: no limit."""
+    endTime: NotRequired[str | None]
+    """Time of the first event not to search any more; absent: no limit."""
+    pageToken: NotRequired[str | None]
+    """`nextPageToken` of the response to the same request, to search what that one did
+    not reach; empty or absent: the newest session first."""
+
+
+class RecallSessionsResponse(TypedDict):
+    """Passages or a text from the sessions of a user; empty if nothing matches the
+    query."""
+
+    mode: RecallMode
+    """`extractive` or `summary`, as asked for."""
+    text: NotRequired[str | None]
+    """`summary`: empty if nothing matches."""
+    isCut: NotRequired[bool | None]
+    """`summary`: whether the end of the text is missing."""
+    model: NotRequired[str | None]
+    """`summary`: writer of the text; absent if nothing was found."""
+    usage: NotRequired[dict[str, Any] | None]
+    """Usage of the model, as in operation metadata."""
+    tokens: int
+    """Tokens of all that is listed, or of the text."""
+    counter: str
+    """Token counter that `tokens` is counted by."""
+    spans: list[RecalledSessionSpan]
+    """`extractive`: best first; empty in `summary`. Those of two pages do not compare by
+    `score`."""
+    events: NotRequired[list[str] | None]
+    """`summary`: names of the events that it rests on."""
+    searched: SearchedSessions
+    """How far the search came."""
+    nextPageToken: NotRequired[str | None]
+    """`pageToken` for what was not searched; absent: all was."""
+
+
+class RecalledFact(TypedDict):
+    """A memory that matches the query."""
+
+    memory: str
+    """Name of the memory."""
+    fact: str
+    """What is remembered; never cut."""
+    distance: NotRequired[float | None]
+    """As in a retrieval; not comparable with the `score` of passages."""
+    changed: str
+    """Time of the memory's last change."""
+    tokens: int
+    """Tokens of the fact, by the response's `counter`."""
+
+
+class RecalledSessionSpan(TypedDict):
+    """A passage of an event in one of several sessions, word for word."""
+
+    event: str
+    """Name of the event."""
+    seq: int
+    """Number of the event in the session, from 1."""
+    speaker: str
+    """`user`, `agent`, `tool` or `system`."""
+    startOffset: int
+    """Start in the event's text as contexts show it, in characters (code points)."""
+    endOffset: int
+    """The first character after the passage, counted like `startOffset`."""
+    text: str
+    """The passage."""
+    tokens: int
+    """Tokens of the passage, by the response's `counter`."""
+    score: float
+    """Weight of its words; comparable only within one response."""
+    session: str
+    """Name of the session."""
+    eventTime: str
+    """Time of the event."""
+
+
+class RecalledSpan(TypedDict):
+    """A passage of an event, word for word."""
+
+    event: str
+    """Name of the event."""
+    seq: int
+    """Number of the event in the session, from 1."""
+    speaker: str
+    """`user`, `agent`, `tool` or `system`."""
+    startOffset: int
+    """Start in the event's text as contexts show it, in characters (code points)."""
+    endOffset: int
+    """The first character after the passage, counted like `startOffset`."""
+    text: str
+    """The passage."""
+    tokens: int
+    """Tokens of the passage, by the response's `counter`."""
+    score: float
+    """Weight of its words; comparable only within one response."""
+
+
+_ReembedReasoningEngineResponseBase = TypedDict(
+    "_ReembedReasoningEngineResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.ReembedReasoningEngineResponse"
+        ]
+    },
+)
+
+
+class ReembedReasoningEngineResponse(_ReembedReasoningEngineResponseBase):
+    """The end of a re-embedding."""
+
+    embeddingModel: str
+    """Id of the model whose vectors serve from now on."""
+    refusedCount: NotRequired[int | None]
+    """Number of memories without a vector by it; absent: none."""
+    refusedMemories: NotRequired[list[str] | None]
+    """Full names of some of them, in order; absent: none."""
+
+
+class Reference(TypedDict):
+    """Properties of a namespace that prompts, and callers who may not see content, may
+    know."""
+
+    memory: str
+    """Id of the task memory."""
+    namespace: str
+    """Id of the namespace."""
+    artifacts: list[ArtifactReference]
+    """The first 100; where namespaces are listed, 10."""
+    count: int
+    """Number of all its artifacts, from 0."""
+    totalBytes: str
+    """Size of all its artifacts, in bytes."""
+    createdTime: str
+    """When the namespace was created."""
+    expireTime: str
+    """When the namespace is deleted."""
+    readableWith: list[Reader]
+    """Empty if nothing can read it."""
+    derivedFrom: NotRequired[list[Source] | None]
+    """The first 100 sources of the listed artifacts."""
+
+
+class ReferredArtifact(TypedDict):
+    """An artifact, without its content."""
+
+    name: str
+    """Name of the artifact within its namespace."""
+    kind: NotRequired[Literal["text", "json", "blob"] | None]
+    """Kind of the content."""
+    mediaType: NotRequired[str | None]
+    """Media type of the content."""
+    sizeBytes: NotRequired[str | None]
+    """Size of the content in bytes."""
+    tokenEstimate: NotRequired[int | None]
+    """Tokens of the content, about a quarter of its characters."""
+
+
+class ReferredSource(TypedDict):
+    """An artifact from which others were derived."""
+
+    namespace: str
+    """Id of the source's namespace."""
+    name: str
+    """Name of the source within that namespace."""
+
+
+class RefusedDecision(TypedDict):
+    """A decision of the model that would not be carried out."""
+
+    fact: str
+    """The fact that the decision is about."""
+    action: str
+    """What the model decided."""
+    reason: str
+    """Why it was refused."""
+    memory: NotRequired[NamedMemory | None]
+    """The memory that it named, if one."""
+    text: NotRequired[str | None]
+    """The text that it would have written."""
+
+
+_RegenerateSummaryResponseBase = TypedDict(
+    "_RegenerateSummaryResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.RegenerateSummaryResponse"
+        ]
+    },
+)
+
+
+class RegenerateSummaryResponse(_RegenerateSummaryResponseBase):
+    """The end of the making of a summary anew."""
+
+
+class RestoredContent(TypedDict):
+    """The content of a memory, which is all that a rollback restores."""
+
+    name: NotRequired[str]
+    """Full name of the resource."""
+    fact: NotRequired[str | None]
+    """What is remembered; absent where `structuredContent` is the content."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: NotRequired[MemoryType]
+    """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
+    field of a profile. It never changes."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """Content of a profile, by the schema that it names; absent where `fact` is the
+    content."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+
+
+class RetrieveMemoriesRequest(TypedDict):
+    """The memories of a scope to return."""
+
+    scope: dict[str, str]
+    """Exact key of the collection."""
+    similaritySearchParams: NotRequired[SimilaritySearchParams | None]
+    """Search by meaning; the best memories come first. At most one of this and
+    `simpleRetrievalParams`."""
+    simpleRetrievalParams: NotRequired[SimpleRetrievalParams | None]
+    """Page through the scope, the newest memories first; so it is also without either."""
+    filter: NotRequired[str | None]
+    """An AIP-160 filter."""
+    filterGroups: NotRequired[list[FilterGroup] | None]
+    """Conditions on metadata, of which at least one group must hold."""
+    memoryTypes: NotRequired[list[MemoryType] | None]
+    """None means natural-language memories only."""
+    maxTokens: NotRequired[int | None]
+    """Limit of the tokens of all facts, about four characters each. Memories that would
+    exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
+    explain: NotRequired[bool]
+    """True: each memory comes with an `explanation` of its place."""
+    ranking: NotRequired[Ranking | None]
+    """Order of this search, `hybrid` or `vector`; absent: that of the engine. Only with
+    `similaritySearchParams`."""
+
+
+class RetrieveMemoriesResponse(TypedDict):
+    """The memories: best first with a search, else newest first."""
+
+    retrievedMemories: list[RetrievedMemory]
+    """The memories of this page, with their distances in a search."""
+    nextPageToken: NotRequired[str | None]
+    """Token of the next page; absent on the last page, and where no page was asked for."""
+    omittedCount: NotRequired[int | None]
+    """Only with a `maxDistance` of the request or the engine: the number of the best
+    `topK` that were left out because they are farther."""
+
+
+class RetrieveProfilesRequest(TypedDict):
+    """The scope whose profiles to return."""
+
+    scope: dict[str, str]
+    """Exact key of the collection."""
+
+
+class RetrieveProfilesResponse(TypedDict):
+    """The profiles of a scope, by the id of their schema; only fields that have a value."""
+
+    profiles: NotRequired[dict[str, MemoryProfile] | None]
+    """The profiles, by the id of their schema; absent: there are none."""
+
+
+class RetrievedMemory(TypedDict):
+    """A memory and its distance from the query."""
+
+    memory: Memory
+    """The memory."""
+    distance: NotRequired[float | None]
+    """0 to 2, ascending; only with a search. The same text is at 0. In the ranking
+    `vector` it is the Euclidean distance of the embeddings."""
+    explanation: NotRequired[Explanation | None]
+    """Only with `explain`."""
+
+
+class RevisionLabel(TypedDict):
+    """A label that is in use: its key, or its key with one of the key's values."""
+
+    key: str
+    """Key of 1 to 64 characters."""
+    value: NotRequired[str | None]
+    """Value of at most 512 characters; absent in a list of keys."""
+
+
+class RollbackMemoryRequest(TypedDict):
+    """The revision to restore."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+    targetRevisionId: str | int
+    """The id of a revision of the memory, or its full name."""
+    validateOnly: NotRequired[bool | None]
+    """Change nothing; respond with the change that the rollback would make."""
+
+
+_RollbackMemoryResponseBase = TypedDict(
+    "_RollbackMemoryResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.RollbackMemoryResponse"
+        ]
+    },
+)
+
+
+class RollbackMemoryResponse(_RollbackMemoryResponseBase):
+    """The answer of a rollback with `validateOnly`, which changes nothing."""
+
+    plannedChanges: list[PlannedRollback]
+    """The one change."""
+
+
+class RotateKeyRequest(TypedDict):
+    """Options of a key's rotation."""
+
+    gracePeriod: NotRequired[str]
+    """Time for which the former secrets still work, at most 30 days; absent: none."""
+
+
+class ScanPrivacyRequest(TypedDict):
+    """The values to look for, and what becomes of them."""
+
+    kinds: NotRequired[list[str] | None]
+    """Kinds, or names of custom patterns; absent or empty: those that the engine's rules
+    mask or refuse at any place."""
+    action: ScanAction
+    """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
+    place, for good."""
+    scope: NotRequired[dict[str, str] | None]
+    """Only what has a scope that contains these pairs; absent: the whole engine."""
+
+
+_ScanPrivacyResponseBase = TypedDict(
+    "_ScanPrivacyResponseBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.ScanPrivacyResponse"]},
+)
+
+
+class ScanPrivacyResponse(_ScanPrivacyResponseBase):
+    """The results of a scan; they hold no text."""
+
+    action: ScanAction
+    """What was done with the values."""
+    counts: dict[str, dict[str, int]]
+    """Values, by table and kind."""
+    names: NotRequired[list[str] | None]
+    """Of a report: what holds them, at most 1000 names."""
+    hasMoreNames: NotRequired[bool | None]
+    """True: more rows hold such values than `names` lists."""
+
+
+class SchemaConfig(TypedDict):
+    """The schema of a profile: an object whose properties are the profile's fields.
+
+    References may point to parts of the schema itself; nothing is fetched.
+    """
+
+    id: str
+    """Lowercase letter first, then letters, digits and hyphens."""
+    schema: NotRequired[dict[str, Any] | None]
+    """The schema in the dialect of the API, whose types are in capitals; at most 65536
+    bytes as JSON."""
+    jsonSchema: NotRequired[dict[str, Any] | None]
+    """The schema as JSON Schema; it wins over `schema`. At most 65536 bytes as JSON."""
+    memoryType: NotRequired[MemoryType | None]
+    """Absent: `STRUCTURED_PROFILE`."""
+
+
+class ScopeInUse(TypedDict):
+    """A scope, and how many memories it has."""
+
+    scope: dict[str, str]
+    """Keys and values of the scope."""
+    memoryCount: int
+    """Number of its live memories; 1000 where there are more."""
+    isCapped: NotRequired[bool | None]
+    """True where there are more memories than `memoryCount`; else absent."""
+
+
+class SearchedSessions(TypedDict):
+    """Extent of a search in the sessions of a user."""
+
+    sessions: int
+    """Number of sessions of which events were searched."""
+    events: int
+    """Number of events searched."""
+    oldestEventTime: NotRequired[str | None]
+    """Time of the oldest event searched; absent: none was."""
+    isComplete: bool
+    """Whether all was searched that this request could reach; else see `nextPageToken`."""
+
+
+class SeqRange(TypedDict):
+    """A range of events; both ends are included."""
+
+    firstSeq: int
+    """Number of the first event."""
+    lastSeq: int
+    """Number of the last event."""
+
+
+class ServerDatabase(TypedDict):
+    """The database of the service; without an answer of it, `error` alone."""
+
+    serverVersion: NotRequired[str | None]
+    """Release of Postgres."""
+    vectorVersion: NotRequired[str | None]
+    """Release of pgvector; absent: it is not installed."""
+    schema: NotRequired[str | None]
+    """`ok`; `not migrated` if it is not that of this release; or `incomplete`, with what
+    is missing."""
+    isStandby: NotRequired[bool | None]
+    """True if it takes no writes, since it follows another server."""
+    sizeBytes: NotRequired[int | None]
+    """Size on disk, in bytes."""
+    clockSkewMilliseconds: NotRequired[int | None]
+    """Lead of this process's clock over the database's, in milliseconds; negative: it is
+    behind; absent: not measured yet."""
+    error: NotRequired[str | None]
+    """`DATABASE_UNAVAILABLE` if the database does not answer."""
+
+
+class ServerEmbedder(TypedDict):
+    """The embedding model of the settings."""
+
+    model: str
+    """Id of the model."""
+    dimensions: NotRequired[int | None]
+    """Length of its vectors; absent: not known before its first answer."""
+    isLexicalOnly: bool
+    """True if its vectors know words but no meaning, so that searches do as well."""
+    isReady: bool
+    """True if it is loaded."""
+
+
+class ServerEventLoop(TypedDict):
+    """The event loop of the process that answers; its lag delays every request."""
+
+    lagSeconds: EventLoopLag
+    """Lag at evenly spaced moments."""
+
+
+class ServerInfo(TypedDict):
+    """The service, as seen by the process that answers."""
+
+    version: str
+    """Release of this process."""
+    startTime: str
+    """When this process started."""
+    pythonVersion: str
+    """Release of Python that runs this process."""
+    eventLoop: NotRequired[ServerEventLoop | None]
+    """The event loop of this process; absent: not measured yet."""
+    database: ServerDatabase
+    """The database of the service."""
+    embedder: ServerEmbedder
+    """The embedding model that new engines use."""
+    model: str
+    """What writes the memories of engines that name no model: the id of a text model, or
+    `builtin-rules/N`."""
+    queue: NotRequired[ServerQueue | None]
+    """The operations of all engines."""
+    settings: list[ServerSetting]
+    """Settings of this process, without their secrets."""
+    processes: NotRequired[list[ServerProcess] | None]
+    """Processes with a heartbeat within 30 seconds, the oldest first."""
+
+
+class ServerProcess(TypedDict):
+    """A process, at its last heartbeat."""
+
+    processId: str
+    """Random id, new at each start."""
+    kind: str
+    """`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION`: one that is forced."""
+    release: str
+    """Release that it runs."""
+    schema: str
+    """Revision of the schema that it needs."""
+    host: str
+    """Name of its machine."""
+    pid: int
+    """Its id on that machine."""
+    startTime: str
+    """When it started."""
+    beatTime: str
+    """Time of the heartbeat."""
+    running: int
+    """Operations that it ran."""
+    skewSeconds: NotRequired[float | None]
+    """Lead of its clock over the database's, in seconds; absent: not measured."""
+    lastSweepTime: NotRequired[str | None]
+    """When it last ran the sweeps; absent: it has not."""
+
+
+class ServerQueue(TypedDict):
+    """The operations of all engines."""
+
+    dueCount: int
+    """Operations that are due and wait for a worker."""
+    oldestDueSeconds: float
+    """How long the oldest of them has been due, in seconds."""
+    runningCount: int
+    """Operations that a worker runs now."""
+    failedCount: int
+    """Operations that have failed within 24 hours."""
+
+
+class ServerSetting(TypedDict):
+    """A setting of the process that answers."""
+
+    name: str
+    """Its variable."""
+    description: str
+    """Its meaning, with its unit."""
+    isDefault: bool
+    """True if the value is that of an unset variable."""
+    value: NotRequired[JsonValue]
+    """Its value; `"set"` in place of a secret, and of an address with a password or a
+    query; absent: none."""
+
+
+class Session(TypedDict):
+    """A conversation of a user with an agent."""
+
+    name: str
+    """Full name of the session."""
+    userId: str
+    """Id of the user that it belongs to."""
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels; absent: none."""
+    sessionState: dict[str, Any]
+    """Its own state merged with the shared keys, which start with `user:` and `app:`."""
+    memoryPolicy: NotRequired[MemoryPolicy | None]
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    createTime: str
+    """When it was created."""
+    updateTime: str
+    """The `timestamp` of the newest event, or the time of a later change, within the
+    session's life so far. Filters and orders use the time of the last change."""
+    expireTime: str
+    """When it is deleted with its events."""
+    etag: str
+    """Version of the session, for conditional requests."""
+
+
+class SessionEvent(TypedDict):
+    """An event of a session."""
+
+    author: str
+    """`user`, or the name of the agent."""
+    invocationId: str
+    """Id of the agent's run that the event belongs to."""
+    timestamp: str
+    """Time of the event."""
+    content: NotRequired[Content | None]
+    """What was said; absent: nothing."""
+    actions: NotRequired[EventActions | None]
+    """What the event changes beside its content."""
+    errorCode: NotRequired[str | None]
+    """Code of the model's error, as its provider names it."""
+    errorMessage: NotRequired[str | None]
+    """Text of the model's error."""
+    eventMetadata: NotRequired[EventMetadata | None]
+    """What the model says about its answer."""
+    rawEvent: NotRequired[dict[str, Any] | None]
+    """Any JSON object; it is returned as it is."""
+    tokenCount: NotRequired[int | None]
+    """Tokens it takes in a prompt, for policies with the counter `declared`."""
+    name: str
+    """Full name of the event."""
+    seq: int
+    """Its number in the session: from 1, without gaps."""
+    exchange: int
+    """The number of its exchange; 0 before a user's first event."""
+
+
+class SessionSummary(TypedDict):
+    """A summary of a part of a session. Its text and range never change."""
+
+    name: str
+    """Full name of the summary."""
+    policyKey: str
+    """Hash of the policy settings that affect summaries; policies with equal ones share
+    their summaries."""
+    kind: str
+    """Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous summary
+    and later events; `merge`, summaries."""
+    state: StoredSummaryState
+    """`stale`: the text is erased, since a covered event was erased, or the session was
+    cleared or changed while the summary was made."""
+    version: int
+    """Version of a summary that is replaced or made again, from 1."""
+    covers: Covered
+    """Events that it stands for."""
+    text: NotRequired[str | None]
+    """Absent if failed or erased."""
+    tokens: NotRequired[int | None]
+    """Tokens of the text, by the policy's counter."""
+    charLimit: int
+    """Maximum length that the model was asked to keep, in characters."""
+    cut: bool
+    """The model wrote too much, even when asked again; the end is missing."""
+    previousSummaries: list[str]
+    """Summaries that it absorbed, oldest first."""
+    inputs: NotRequired[Covered | None]
+    """Events that were read for it."""
+    model: str
+    """Id of the model that wrote it, or of the built-in summariser."""
+    template: NotRequired[str | None]
+    """Template of the model's prompt; absent for `builtin`."""
+    usage: list[ModelSums]
+    """Usage of all attempts, by model."""
+    error: NotRequired[str | None]
+    """`failed`: the reason."""
+    retryTime: NotRequired[str | None]
+    """`failed`: time of the next attempt; absent: none."""
+    createTime: str
+    """When it was begun."""
+    updateTime: str
+    """When its state last changed."""
+
+
+class SessionUsage(TypedDict):
+    """Usage of a session's summaries, failed attempts included."""
+
+    models: list[ModelSums]
+    """By model; the built-in summariser calls none."""
+    total: UsageSums
+    """Usage of all models together."""
+    summaries: SummaryCounts
+    """Number of summaries by state."""
+    eventCount: int
+    """Including erased and cleared events."""
+    exchangeCount: int
+    """Number of exchanges, from 0: turns of a user with what follows them."""
+
+
+class SimilaritySearchConfig(TypedDict):
+    """Search settings. The embedding model is stored, but searches use this service's
+    own."""
+
+    embeddingModel: NotRequired[str | None]
+    """Name of an embedding model; stored and not used."""
+    ranking: NotRequired[Ranking | None]
+    """`hybrid` or `vector`; absent: the service's setting."""
+    language: NotRequired[Language | None]
+    """Language of new memories and of queries: a two-letter code, or `simple` for words
+    as they are; absent: detected for each text."""
+    maxDistance: NotRequired[float | None]
+    """Memories farther from the query are left out, from above 0 to 2; absent: none. A
+    request's own `maxDistance` overrides it."""
+
+
+class SimilaritySearchParams(TypedDict):
+    """Search by meaning."""
+
+    searchQuery: str
+    """Question or words whose meaning is compared with the facts."""
+    topK: NotRequired[int | None]
+    """Default 3; above 100 is coerced to 100."""
+    maxDistance: NotRequired[float | None]
+    """Memories farther from the query are left out, from above 0 to 2; `omittedCount`
+    counts them. Absent: as in the engine's `similaritySearchConfig`. Distances of
+    different embedders are not comparable."""
+
+
+class SimpleRetrievalParams(TypedDict):
+    """The memories of the scope, newest first."""
+
+    pageSize: NotRequired[int | None]
+    """Default 3; above 100 is coerced to 100."""
+    pageToken: NotRequired[str | None]
+    """Empty for the first page, then the `nextPageToken` of the page before. The
+    response to a request without this field has no `nextPageToken`."""
+
+
+class SkippedMemory(TypedDict):
+    """A memory that an undo left alone."""
+
+    memory: NamedMemory
+    """The memory."""
+    reason: str
+    """`CHANGED_SINCE`, `EXPIRED`, `NOT_RECOVERABLE`, `REVISION_NOT_KEPT` or `ERASED`."""
+
+
+class Source(TypedDict):
+    """A source artifact, of the same task memory, that another artifact was derived
+    from."""
+
+    namespace: str
+    """Id of the source's namespace."""
+    name: str
+    """Name of the source within that namespace."""
+
+
+class SourceEvent(TypedDict):
+    """The event that a memory was made of."""
+
+    source: str
+    """The name of the session, a digest of the conversation, or the `source` in the
+    memory's metadata."""
+    position: NotRequired[float | None]
+    """The number of the event in the source."""
+
+
+class Split(TypedDict):
+    """The division of the budget between events (`stm`) and their summary (`lts`)."""
+
+    stm: int
+    """Parts of the budget for events."""
+    lts: int
+    """Parts of the budget for their summary."""
+
+
+class StoreArtifactsRequest(TypedDict):
+    """Small artifacts to store in this order, all or none."""
+
+    sensitive: NotRequired[bool | None]
+    """Derived content is sensitive as well, and never inline."""
+    localOnly: NotRequired[bool | None]
+    """Only models on this machine may read it."""
+    allowedModels: NotRequired[list[str] | None]
+    """Only these may read it; absent: all configured ones."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    userId: NotRequired[str | None]
+    """Owner; required from callers that are bound to users."""
+    tool: NotRequired[str | None]
+    """Tool that produced it; the tool's policy applies."""
+    activity: NotRequired[str | None]
+    """What the tool was doing; recorded with the namespace."""
+    artifacts: list[Output]
+    """Of kind text, json or blob."""
+
+
+class StoreArtifactsResponse(TypedDict):
+    """Reference to the stored artifacts."""
+
+    reference: Reference
+    """What prompts may show of the namespace."""
+    promptText: str
+    """Text for the prompt that stands for the artifacts."""
+    warnings: NotRequired[list[Warned] | None]
+    """`no_reader`: neither the caller nor a configured reader can use what was stored.
+    Absent: nothing to warn of."""
+
+
+class Stream(TypedDict):
+    """A stream of ingestion: what waits, when it is processed, and what went wrong."""
+
+    scope: dict[str, str]
+    """Scope of the memories that its events become."""
+    streamId: str
+    """Id within the scope; at most 256 characters."""
+    createTime: str
+    """First request on the stream."""
+    lastArrivalTime: str
+    """Arrival of the newest event."""
+    oldestPendingTime: NotRequired[str | None]
+    """Arrival of the oldest waiting event; absent without any."""
+    pendingCount: int
+    """Number of waiting events."""
+    pendingBytes: int
+    """Length of their contents as JSON, in bytes."""
+    asideCount: int
+    """Number of those that are set aside, since a generation from them failed."""
+    asideUntil: NotRequired[str | None]
+    """Next time at which some of these are tried again."""
+    generationRule: NotRequired[GenerationRule | None]
+    """Rule of the latest request; absent: events are processed at once."""
+    nextGenerateTime: NotRequired[str | None]
+    """Due time of the operation, if that has not ended."""
+    operation: NotRequired[str | None]
+    """Name of the operation for the waiting events, while it is kept."""
+    failureCount: int
+    """Number of failures in a row."""
+    retryTime: NotRequired[str | None]
+    """Until when the stream rests after failures, unless it is flushed."""
+    lastError: NotRequired[dict[str, Any] | None]
+    """A google.rpc.Status: why the last operation failed, while it is kept."""
+
+
+class StructuredContent(TypedDict):
+    """The content of a structured memory."""
+
+    data: dict[str, Any]
+    """Values of the fields, by name."""
+    schemaId: str
+    """Id of the schema in the engine's `structuredMemoryConfigs`."""
+
+
+class StructuredMemoryConfig(TypedDict):
+    """The profiles of the scopes that have all of `scopeKeys`."""
+
+    scopeKeys: NotRequired[list[str] | None]
+    """Keys that a scope must have; absent or empty: none. Of the entries that fit, those
+    with the most keys count."""
+    schemaConfigs: NotRequired[list[SchemaConfig] | None]
+    """The schemas, one for each profile; of two with the same id the first counts."""
+
+
+class SummarisedRange(TypedDict):
+    """Range of events that a summary of the context covers."""
+
+    firstSeq: int
+    """Number of the first event."""
+    lastSeq: int
+    """Number of the last event."""
+    summary: str
+    """Id of the summary."""
+
+
+class SummarizeNamespaceRequest(TypedDict):
+    """Parameters of a summary of a whole namespace."""
+
+    model: NotRequired[str | None]
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    offPrompt: NotRequired[bool]
+    """Whether to store the result and return only its reference."""
+    wait: NotRequired[bool]
+    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    instructions: NotRequired[str | None]
+    """What the summary should contain."""
+    template: NotRequired[str | None]
+    """The whole prompt, in place of instructions: with `{text}`, and optionally
+    `{previous_summary}` and `{char_limit}`."""
+    maxTokens: NotRequired[int]
+    """Maximum length of the summary."""
+
+
+class SummarizeNamespaceResponse(TypedDict):
+    """A summary."""
+
+    model: str
+    """`builtin:extractive` if no model was called."""
+    coverage: ReadingCoverage
+    """How much of the namespace was read."""
+    usage: ReaderUsage
+    """Model calls made for this request."""
+    reference: NotRequired[Reference | None]
+    """Reference to the result, if it is kept off the prompt."""
+    promptText: NotRequired[str | None]
+    """Text for the prompt in that case."""
+    reused: NotRequired[bool | None]
+    """Whether this is the result of an equal request. An earlier one makes this request
+    free; after a concurrent one, `usage` shows what this request spent."""
+    summary: NotRequired[str | None]
+    """Absent if it is kept off the prompt."""
+    cut: NotRequired[bool | None]
+    """Whether it was too long and lost its end."""
+
+
+_SummarizeSessionResponseBase = TypedDict(
+    "_SummarizeSessionResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.SummarizeSessionResponse"
+        ]
+    },
+)
+
+
+class SummarizeSessionResponse(_SummarizeSessionResponseBase):
+    """The end of the making of summaries that were due."""
+
+
+class SummaryCounts(TypedDict):
+    """Number of a session's summaries in each state, over all policies."""
+
+    active: NotRequired[int]
+    """In use, from 0."""
+    superseded: NotRequired[int]
+    """Replaced by later ones, from 0."""
+    stale: NotRequired[int]
+    """Erased, since an event that they cover was, from 0."""
+    failed: NotRequired[int]
+    """Not made, from 0."""
+
+
+class TaskMemory(TypedDict):
+    """A task memory; it exists as long as it is not empty."""
+
+    name: str
+    """Full name of the task memory."""
+    namespaceCount: int
+    """Number of its namespaces, from 1."""
+    artifactCount: int
+    """Number of artifacts in all of them, from 0."""
+    totalBytes: str
+    """Size of all its artifacts, in bytes."""
+
+
+class TokenBudget(TypedDict):
+    """The input and output tokens that the engine may use today."""
+
+    dailyTokenLimit: int
+    """Tokens that the engine may use in a day of UTC."""
+    usedTokenCount: int
+    """Tokens used since the last midnight of UTC."""
+    resetTime: str
+    """Time of the budget's renewal: the next midnight UTC."""
+
+
+class ToolPolicy(TypedDict):
+    """Policy of a task memory for the outputs of a tool."""
+
+    offPrompt: NotRequired[bool | Literal["auto"]]
+    """Whether outputs are stored: false, true or `auto`."""
+    maxInlineTokens: NotRequired[int | None]
+    """With `auto`: longer texts are stored; absent: the configured default."""
+    sensitive: NotRequired[bool]
+    """All outputs except info and errors are stored; requests cannot loosen this."""
+    ttl: NotRequired[str | None]
+    """Time to live of outputs."""
+    name: str
+    """Full name of the policy; it ends in the tool's id."""
+    createTime: str
+    """When the policy was created."""
+    updateTime: str
+    """When it last changed."""
+    etag: str
+    """Version of the policy, for conditional requests."""
+
+
+class ToolSpecs(TypedDict):
+    """The readers, and the export, as tools of an agent in the formats of model APIs.
+
+    Each format has the same tools: those that the caller may use.
+    """
+
+    openai: NotRequired[list[dict[str, Any]] | None]
+    """For `tools` in a request to OpenAI."""
+    gemini: NotRequired[list[dict[str, Any]] | None]
+    """For `functionDeclarations` of Gemini."""
+    anthropic: NotRequired[list[dict[str, Any]] | None]
+    """For `tools` in a request to Anthropic."""
+
+
+class TruncatedEvent(TypedDict):
+    """An event that is cut to this number of tokens."""
+
+    seq: int
+    """Number of the event in the session."""
+    tokens: int
+    """Tokens of what is left of it."""
+
+
+class TtlConfig(TypedDict):
+    """Lifetimes of memories and of revisions.
+
+    The product's documentation and the API's definition name two fields differently; both names
+    are accepted.
+    """
+
+    defaultTtl: NotRequired[str | None]
+    """Life of memories from their last change; above zero, at most a thousand years. Not
+    together with `granularTtlConfig`."""
+    granularTtlConfig: NotRequired[GranularTtlConfig | None]
+    """Life of memories by what wrote them. Not together with `defaultTtl`."""
+    memoryRevisionDefaultTtl: NotRequired[str | None]
+    """Life of revisions; above zero, at most a thousand years. Absent: by the service's
+    setting."""
+
+
+class UndeleteMemoryRequest(TypedDict):
+    """Options of bringing a memory back."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+
+
+class UndoOperationRequest(TypedDict):
+    """Options of an undo."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that the undo makes."""
+    validateOnly: NotRequired[bool | None]
+    """Change nothing; the operation reports the effect on each memory."""
+
+
+_UndoOperationResponseBase = TypedDict(
+    "_UndoOperationResponseBase",
+    {"@type": Literal["type.googleapis.com/google.cloud.aiplatform.v1beta1.UndoOperationResponse"]},
+)
+
+
+class UndoOperationResponse(_UndoOperationResponseBase):
+    """The effect of an undo on each memory, or in a preview the effect that it would
+    have."""
+
+    undoneMemories: NotRequired[list[UndoneMemory] | None]
+    """Memories that it changed; absent: none."""
+    skippedMemories: NotRequired[list[SkippedMemory] | None]
+    """Memories that it left alone; absent: none."""
+
+
+class UndoneMemory(TypedDict):
+    """A memory that an undo changed."""
+
+    memory: NamedMemory
+    """The memory."""
+    action: str
+    """`DELETED`: it did not exist before the operation. `UPDATED`: it has its earlier
+    content again. `RESTORED`: it was deleted, and exists again."""
+    previousRevision: str
+    """Full name of the last revision that the operation made of it."""
+
+
+class UpdateMemoryRequest(TypedDict):
+    """The fields to change. The scope may be repeated unchanged."""
+
+    revisionLabels: NotRequired[dict[str, str] | None]
+    """Labels of the revisions that this request makes."""
+    revisionExpireTime: NotRequired[str | None]
+    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
+    engine's `ttlConfig`, else by the service's setting."""
+    revisionTtl: NotRequired[str | None]
+    """Life of those revisions, from now; above zero seconds."""
+    disableMemoryRevisions: NotRequired[bool | None]
+    """True: the request makes no revisions."""
+    fact: NotRequired[str | None]
+    """Statement to remember, in one or a few sentences; not blank."""
+    displayName: NotRequired[str | None]
+    """Short name for people."""
+    description: NotRequired[str | None]
+    """Explanation for people."""
+    topics: NotRequired[list[MemoryTopicId] | None]
+    """Topics that the fact is about; absent: none."""
+    metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
+    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    memoryType: NotRequired[MemoryType | None]
+    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    structuredContent: NotRequired[StructuredContent | None]
+    """At most 65536 bytes as JSON."""
+    context: NotRequired[str | None]
+    """What the fact was drawn from or why it matters, in words."""
+    expireTime: NotRequired[str | None]
+    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
+    `ttlConfig`, else never."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    scope: NotRequired[dict[str, str] | None]
+    """The memory's own scope; another one is refused."""
+    etag: NotRequired[str | None]
+    """The etag that was read."""
+
+
+class UpdateNamespaceRequest(TypedDict):
+    """Settings to change."""
+
+    sensitive: NotRequired[bool | None]
+    """Derived content is sensitive as well, and never inline."""
+    localOnly: NotRequired[bool | None]
+    """Only models on this machine may read it."""
+    allowedModels: NotRequired[list[str] | None]
+    """Only these may read it; absent: all configured ones."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    etag: NotRequired[str | None]
+    """The etag that was read."""
+
+
+class UpdateSessionRequest(TypedDict):
+    """The fields to change. The user may be repeated unchanged."""
+
+    displayName: NotRequired[str | None]
+    """Name for people."""
+    labels: NotRequired[dict[str, str] | None]
+    """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
+    sessionState: NotRequired[dict[str, Any] | None]
+    """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
+    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
+    and those with `temp:` are not stored."""
+    expireTime: NotRequired[str | None]
+    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
+    setting."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    memoryPolicy: NotRequired[MemoryPolicy | None]
+    """Policy of its contexts and summaries; absent: the engine's policy."""
+    userId: NotRequired[str | None]
+    """The session's own user; another one is refused."""
+    etag: NotRequired[str | None]
+    """The etag that was read."""
+
+
+class UpdateToolPolicyRequest(TypedDict):
+    """A complete policy; omitted fields take the configured defaults."""
+
+    offPrompt: NotRequired[bool | Literal["auto"]]
+    """Whether outputs are stored: false, true or `auto`."""
+    maxInlineTokens: NotRequired[int | None]
+    """With `auto`: longer texts are stored; absent: the configured default."""
+    sensitive: NotRequired[bool]
+    """All outputs except info and errors are stored; requests cannot loosen this."""
+    ttl: NotRequired[str | None]
+    """Time to live of outputs."""
+    etag: NotRequired[str | None]
+    """The etag that was read."""
+
+
+class UsageSums(TypedDict):
+    """The consumption of model calls."""
+
+    callCount: int
+    """Requests to models, including failed ones."""
+    inputTokenCount: int
+    """Tokens sent to models."""
+    outputTokenCount: int
+    """Tokens that models wrote."""
+    modelMilliseconds: int
+    """Time that the calls took together, in milliseconds."""
+    cost: NotRequired[Money | None]
+    """Absent unless every call's model had a configured price at the time."""
+
+
+class VertexSessionSource(TypedDict):
+    """A stored session."""
+
+    session: str
+    """Name of the session; project and location may be left out."""
+    startTime: NotRequired[str | None]
+    """Events before this time do not count."""
+    endTime: NotRequired[str | None]
+    """Events from this time on do not count."""

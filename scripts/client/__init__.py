@@ -1,0 +1,1 @@
+"""Writers of the generated files of the Python client."""
