@@ -13,6 +13,17 @@ _OF_A_TURN = 100
 """Tokens of what a turn adds to the prompt: the question, a call and its output."""
 
 
+def remembering(body: Json) -> Answer:
+    """Remember what is said, search for what is asked, and tell what was found."""
+    last = body["messages"][-1]
+    said = str(last["content"])
+    if last["role"] == "tool":
+        return "You like to sit at the window." if "window" in said else f"Noted: {said}"
+    if said.endswith("?"):
+        return Called("search_memories", {"query": said})
+    return Called("remember", {"facts": [said.partition(".")[0] + "."]})
+
+
 def planning(body: Json) -> Answer:
     """Look prices up when they are asked for, and know the goal if the prompt has it."""
     messages = body["messages"]

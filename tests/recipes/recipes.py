@@ -56,6 +56,9 @@ class Recipe:
 
 
 RECIPES = (
+    Recipe("plain_loop", "httpx", model=models.remembering),
+    Recipe("mcp_client", "mcp"),
+    Recipe("pydantic_ai_tools", "pydantic-ai-slim"),
     Recipe(
         "openai_agents_session",
         "openai-agents",

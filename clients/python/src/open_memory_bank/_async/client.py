@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from open_memory_bank._async.memories import AsyncMemories
+from open_memory_bank._async.memory_tools import AsyncMemoryTools
 from open_memory_bank._async.service import (
     AsyncAudit,
     AsyncEngines,
@@ -34,7 +35,7 @@ class AsyncClient:
     """A client of one engine of a service.
 
     Use it in a `with` statement, or close it. Its groups of methods are `memories`, `sessions`,
-    `task_memory`, `operations`, `engines`, `keys`, `audit` and `service`.
+    `task_memory`, `memory_tools`, `operations`, `engines`, `keys`, `audit` and `service`.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class AsyncClient:
         self.memories = AsyncMemories(self._transport)
         self.sessions = AsyncSessions(self._transport)
         self.task_memory = AsyncTaskMemory(self._transport)
+        self.memory_tools = AsyncMemoryTools(self._transport)
         self.operations = AsyncOperations(self._transport)
         self.engines = AsyncEngines(self._transport)
         self.keys = AsyncKeys(self._transport)

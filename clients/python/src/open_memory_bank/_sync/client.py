@@ -14,6 +14,7 @@ import httpx
 
 from open_memory_bank._requests import engine_of
 from open_memory_bank._sync.memories import Memories
+from open_memory_bank._sync.memory_tools import MemoryTools
 from open_memory_bank._sync.service import (
     Audit,
     Engines,
@@ -35,7 +36,7 @@ class Client:
     """A client of one engine of a service.
 
     Use it in a `with` statement, or close it. Its groups of methods are `memories`, `sessions`,
-    `task_memory`, `operations`, `engines`, `keys`, `audit` and `service`.
+    `task_memory`, `memory_tools`, `operations`, `engines`, `keys`, `audit` and `service`.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Client:
         self.memories = Memories(self._transport)
         self.sessions = Sessions(self._transport)
         self.task_memory = TaskMemory(self._transport)
+        self.memory_tools = MemoryTools(self._transport)
         self.operations = Operations(self._transport)
         self.engines = Engines(self._transport)
         self.keys = Keys(self._transport)

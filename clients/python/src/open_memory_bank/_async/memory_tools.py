@@ -1,0 +1,59 @@
+"""Memory as tools of any model that calls functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from open_memory_bank import _calls, types
+from open_memory_bank._async.group import AsyncGroup
+
+_MODEL_SECONDS = 60.0
+
+
+class AsyncMemoryTools(AsyncGroup):
+    """Definitions of tools for a model, and one method that runs whichever it chose."""
+
+    async def specs(
+        self,
+        format: Literal["openai", "gemini", "anthropic"],  # noqa: A002 - as on the wire
+        *,
+        tools: str | None = None,
+        session: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the definitions, ready for a provider.
+
+        Args:
+            format: whose form they have.
+            tools: names, with commas between them; absent: all that the key may use.
+            session: the one that `recall_conversation` searches; absent: the model may choose.
+        """
+        options = {"format": format, "tools": tools, "session": session}
+        specs = await self._ask(_calls.GET_MEMORY_TOOL_SPECS, {}, options)
+        return specs.get(format) or []
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str,
+        *,
+        scope: Mapping[str, str] | None = None,
+        session: str | None = None,
+        exclude_recent: int = 0,
+        idempotency_key: str | None = None,
+    ) -> types.CallMemoryToolResponse:
+        """Run a tool that a model called; `text` of the answer goes to the model.
+
+        Args:
+            name: its name.
+            arguments: as the model gave them, an object or its JSON as a text.
+            scope: whose memories; absent: those that the key's conditions fix.
+            session: the one that `recall_conversation` searches; absent: all of the user's.
+            exclude_recent: newest events of `session` that are in the prompt already.
+            idempotency_key: id of the call, of at most 128 characters; absent: a random one.
+        """
+        options: dict[str, Any] = {"name": name, "arguments": arguments}
+        optional = {"scope": scope, "session": session, "exclude_recent": exclude_recent or None}
+        options |= {key: value for key, value in optional.items() if value is not None}
+        options["idempotency_key"] = idempotency_key
+        return await self._ask(_calls.CALL_MEMORY_TOOL, {}, options, more_seconds=_MODEL_SECONDS)
