@@ -106,6 +106,41 @@ class BatchCreateMemories(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+CALL_MEMORY_TOOL: Call[types.CallMemoryToolResponse] = Call(
+    "callMemoryTool",
+    "POST",
+    "{engine}/memoryTools:call",
+    body={
+        "name": "name",
+        "arguments": "arguments",
+        "scope": "scope",
+        "session": "session",
+        "exclude_recent": "excludeRecent",
+    },
+    is_change=True,
+)
+
+
+class CallMemoryTool(TypedDict, total=False):
+    """Arguments of `callMemoryTool`."""
+
+    name: Required[str]
+    """Name of the tool that is called."""
+    arguments: Mapping[str, Any] | str
+    """What the model sent: an object, or its JSON as text, as OpenAI sends it. Wrong
+    arguments are no error of the request: the response has `isError`."""
+    scope: Mapping[str, str] | None
+    """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
+    conditions fix it; what they fix may be left out."""
+    session: str | None
+    """Id or name of the session that `recall_conversation` searches; absent: all
+    sessions of the scope's `user_id`."""
+    exclude_recent: int
+    """Newest events of `session` that are not searched, since the prompt has them."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
 CANCEL_OPERATION: Call[types.Empty] = Call(
     "cancelOperation", "POST", "{engine}/operations/{operation}:cancel", is_change=True
 )
@@ -832,6 +867,25 @@ class GetMemory(TypedDict, total=False):
 GET_MEMORY_REVISION: Call[types.MemoryRevision] = Call(
     "getMemoryRevision", "GET", "{engine}/memories/{memory}/revisions/{revision}"
 )
+
+
+GET_MEMORY_TOOL_SPECS: Call[types.MemoryToolSpecs] = Call(
+    "getMemoryToolSpecs",
+    "GET",
+    "{engine}/memoryToolSpecs",
+    query={"format": "format", "tools": "tools", "session": "session"},
+)
+
+
+class GetMemoryToolSpecs(TypedDict, total=False):
+    """Arguments of `getMemoryToolSpecs`."""
+
+    format: str | None
+    """`openai`, `gemini` or `anthropic` alone."""
+    tools: str | None
+    """Names of tools with commas between them; absent: all."""
+    session: str | None
+    """The session of the calls; the model then cannot choose another."""
 
 
 GET_METRICS: Call[bytes] = Call("getMetrics", "GET", "/metrics")

@@ -568,6 +568,37 @@ class Blob(TypedDict):
     """Name of the file for people."""
 
 
+class CallMemoryToolRequest(TypedDict):
+    """A call of a tool, as a model made it."""
+
+    name: str
+    """Name of the tool that is called."""
+    arguments: NotRequired[dict[str, Any] | str]
+    """What the model sent: an object, or its JSON as text, as OpenAI sends it. Wrong
+    arguments are no error of the request: the response has `isError`."""
+    scope: NotRequired[dict[str, str] | None]
+    """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
+    conditions fix it; what they fix may be left out."""
+    session: NotRequired[str | None]
+    """Id or name of the session that `recall_conversation` searches; absent: all
+    sessions of the scope's `user_id`."""
+    excludeRecent: NotRequired[int]
+    """Newest events of `session` that are not searched, since the prompt has them."""
+
+
+class CallMemoryToolResponse(TypedDict):
+    """The answer of a tool."""
+
+    text: str
+    """What the model is told, as the tool's message."""
+    result: NotRequired[dict[str, Any] | None]
+    """The same as JSON; absent where `isError` is true."""
+    isError: bool
+    """Whether the tool did not do what it was asked."""
+    tokens: int
+    """Tokens of `text`, about four characters each."""
+
+
 class CallerInfo(TypedDict):
     """The caller, by the key or token that it sent."""
 
@@ -2021,6 +2052,18 @@ class MemoryRevision(TypedDict):
     """The revision that a rollback restored."""
     redactTime: NotRequired[str | None]
     """When a scan masked sensitive values in this revision, if one did."""
+
+
+class MemoryToolSpecs(TypedDict):
+    """Declarations of the tools, in the formats of model APIs; only the one asked for,
+    if any."""
+
+    openai: NotRequired[list[dict[str, Any]] | None]
+    """For `tools` in a request to OpenAI's chat completions."""
+    gemini: NotRequired[list[dict[str, Any]] | None]
+    """For `functionDeclarations` of Gemini."""
+    anthropic: NotRequired[list[dict[str, Any]] | None]
+    """For `tools` in a request to Anthropic."""
 
 
 class MemoryTopic(TypedDict):
