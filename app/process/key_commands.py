@@ -37,6 +37,20 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API an
 _Key = Annotated[
     str, typer.Argument(metavar="KEY", help="Id or name of the key, as `list` shows them.")
 ]
+_Name = Annotated[
+    str | None, typer.Option(help="Purpose of the key; with --for-agent it may be left out.")
+]
+_ExpiresIn = Annotated[
+    str | None, typer.Option(help="Lifetime: 30d, 12h, 3600s ...; absent: unlimited.")
+]
+_ForAgent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="USER",
+        help="An editor's key, bound to user_id=USER, for an agent of one person; prints the lines"
+        " that connect agents as well.",
+    ),
+]
 _OPTIONS = {
     "displayName": "--name",
     "roles": "--role",
@@ -53,9 +67,7 @@ _OPTIONS = {
 @app.command("create")
 def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
-    name: Annotated[
-        str | None, typer.Option(help="Purpose of the key; with --for-agent it may be left out.")
-    ] = None,
+    name: _Name = None,
     role: Annotated[
         list[str] | None, typer.Option(help="viewer, user, editor or admin; repeatable.")
     ] = None,
@@ -72,17 +84,8 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         list[str] | None,
         typer.Option(help="KEY=VALUE that a scope must have; repeatable, also for one key."),
     ] = None,
-    expires_in: Annotated[
-        str | None, typer.Option(help="Lifetime: 30d, 12h, 3600s ...; absent: unlimited.")
-    ] = None,
-    for_agent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="USER",
-            help="An editor's key, bound to user_id=USER, for an agent of one person; prints the"
-            " lines that connect agents as well.",
-        ),
-    ] = None,
+    expires_in: _ExpiresIn = None,
+    for_agent: _ForAgent = None,
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:

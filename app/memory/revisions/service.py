@@ -88,12 +88,12 @@ class RevisionService:
             engine = name_of(await engines.get(session, parent.engine))
             if memory_id is not None:
                 await memories.get(session, parent, memories.is_known(now))
-            found = await repository.list_page(
+            revisions = await repository.list_page(
                 session, engine.engine, memory_id, clause.condition, now, asked
             )
-        shown, token = asked.cut(found)
+        shown, token = asked.cut(revisions)
         return ListMemoryRevisionsResponse(
-            memory_revisions=[MemoryRevision.from_row(engine, one) for one in shown],
+            memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
             next_page_token=token,
         )
 
@@ -118,8 +118,8 @@ class RevisionService:
                     session, engine.engine, None, wanted, clock.now(), page
                 )
 
-        async for found in exported(repository.KEY_IN_ENGINE, read):
-            yield [MemoryRevision.from_row(engine, one) for one in found]
+        async for revisions in exported(repository.KEY_IN_ENGINE, read):
+            yield [MemoryRevision.from_row(engine, revision) for revision in revisions]
 
     async def list_labels(
         self, name: EngineName, key: str | None, prefix: str, page: PageRequest
@@ -152,8 +152,8 @@ class RevisionService:
             engine = name_of(await engines.get(session, name.memory.engine))
             memory = await memories.get(session, name.memory, memories.is_known(now))
             row = await repository.get(session, name, now)
-            found = ReadRevision(row, memory.scope, memory.fact is not None)
-            return MemoryRevision.from_row(engine, found)
+            revision = ReadRevision(row, memory.scope, memory.fact is not None)
+            return MemoryRevision.from_row(engine, revision)
 
     def _clause(self, engine: EngineName, memory_id: str | None, filter_text: str | None) -> Clause:
         fields = repository.filter_fields(engine, memory_id)

@@ -35,13 +35,13 @@ def document(settings: Settings) -> ASGIApp:
         if scope["method"] not in {"GET", "HEAD"}:
             message = f"{scope['method']} is not served on this path; use GET."
             raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
-        found = {
+        metadata = {
             "resource": _origin(scope, settings) + resource,
             "authorization_servers": [settings.jwt_issuer],
             "bearer_methods_supported": ["header"],
             "resource_name": _NAME,
         }
-        await JSONResponse(found)(scope, receive, send)
+        await JSONResponse(metadata)(scope, receive, send)
 
     return answer
 

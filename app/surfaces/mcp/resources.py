@@ -33,10 +33,10 @@ async def listed(connection: McpConnection) -> list[types.Resource]:
     """
     if not connection.scope.is_fixed:
         return []
-    found = []
+    resources = []
     caller = connection.request.state.caller
     if caller.may(Permission.MEMORIES_LIST):
-        found.append(
+        resources.append(
             types.Resource(
                 uri=_RECENT,
                 name="recent",
@@ -47,7 +47,7 @@ async def listed(connection: McpConnection) -> list[types.Resource]:
         )
     if caller.may(Permission.MEMORIES_RETRIEVE):
         profiles = await _told(_profiles(connection.bank("resources")))
-        found += [
+        resources += [
             types.Resource(
                 uri=f"memory://profile/{schema}",
                 name=f"profile {schema}",
@@ -56,7 +56,7 @@ async def listed(connection: McpConnection) -> list[types.Resource]:
             )
             for schema in profiles
         ]
-    return found
+    return resources
 
 
 def templates(connection: McpConnection) -> list[types.ResourceTemplate]:
@@ -121,12 +121,12 @@ async def _profiles(bank: Bank) -> Json:
 
 
 async def _operation(bank: Bank, operation: str) -> str:
-    found = await bank.api.get(f"{bank.engine}/operations/{parse_text_id('operations', operation)}")
-    error = found["error"] or Json()
-    told: dict[str, Any] = {"done": bool(found["done"])}
+    read = await bank.api.get(f"{bank.engine}/operations/{parse_text_id('operations', operation)}")
+    error = read["error"] or Json()
+    told: dict[str, Any] = {"done": bool(read["done"])}
     if error:
         told["error"] = error["message"]
-    return _written({**told, "memories": await bank.changes(found)})
+    return _written({**told, "memories": await bank.changes(read)})
 
 
 def _written(value: object) -> str:

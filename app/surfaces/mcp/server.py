@@ -32,7 +32,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 async def serve(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request; the connection is in its state."""
-    found: Resources = scope["app"].state.resources
+    resources: Resources = scope["app"].state.resources
     # One for each request, so that nothing outlives it: without sessions there is nothing to keep.
     manager = StreamableHTTPSessionManager(
         app=_server,
@@ -40,7 +40,7 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         stateless=True,
         # The origins of the settings are checked before.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=found.settings.max_body_bytes,
+        max_request_body_size=resources.settings.max_body_bytes,
     )
     async with manager.run():
         await manager.handle_request(scope, receive, send)

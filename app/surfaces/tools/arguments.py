@@ -159,9 +159,9 @@ def _plain(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
         return _plain(known[schema["$ref"].rpartition("/")[2]], known)
     if "anyOf" in schema:
         # An absent argument is left out, never null.
-        one = next(choice for choice in schema["anyOf"] if choice.get("type") != "null")
+        present = next(choice for choice in schema["anyOf"] if choice.get("type") != "null")
         described = {key: schema[key] for key in ("description",) if key in schema}
-        return _plain({**one, **described}, known)
+        return _plain({**present, **described}, known)
     plain = {
         key: value
         for key, value in schema.items()

@@ -72,14 +72,14 @@ class Bank:
         """
         query = [("showDeleted", "true")] if with_deleted else []
         try:
-            found = await self.api.get(self.path_of(memory), query)
+            memory_read = await self.api.get(self.path_of(memory), query)
         except ApiRefusal as refused:
             if refused.status not in _GONE:
                 raise
             raise NotFound.of(f"memories/{memory}") from None
-        if found["scope"] != self.scope:
+        if memory_read["scope"] != self.scope:
             raise NotFound.of(f"memories/{memory}")
-        return found
+        return memory_read
 
     async def retrieve(self, **body: Any) -> Json:  # noqa: ANN401 - fields of the request
         """Return what `:retrieve` gives for the scope.
@@ -137,8 +137,12 @@ class Bank:
         if revision is None:
             return None
         path = f"{self.path_of(memory)}/revisions/{last_part(revision)}"
-        found = await _if_there(self.api.get(path), lambda found: found)
-        return fact_of(found) if found is not None and found["scope"] == self.scope else None
+        revision_read = await _if_there(self.api.get(path), lambda revision_read: revision_read)
+        return (
+            fact_of(revision_read)
+            if revision_read is not None and revision_read["scope"] == self.scope
+            else None
+        )
 
 
 async def _if_there(read: Awaitable[Json], shown: Callable[[Json], Any]) -> Any:  # noqa: ANN401 - as `shown` has it

@@ -38,17 +38,18 @@ class ToolAnswer:
 
 async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolAnswer:
     """Find memories by meaning and words."""
-    found = await bank.retrieve(
+    retrieved = await bank.retrieve(
         similaritySearchParams={"searchQuery": asked.query, "topK": asked.limit},
         **({} if asked.max_tokens is None else {"maxTokens": asked.max_tokens}),
         **({"filter": filter_of_topics(asked.topics)} if asked.topics else {}),
     )
     memories = [
-        {**entry(hit["memory"]), "distance": hit["distance"]} for hit in found["retrievedMemories"]
+        {**entry(hit["memory"]), "distance": hit["distance"]}
+        for hit in retrieved["retrievedMemories"]
     ]
     result: dict[str, Any] = {"memories": memories}
-    if found["omittedCount"]:
-        result["omitted"] = found["omittedCount"]
+    if retrieved["omittedCount"]:
+        result["omitted"] = retrieved["omittedCount"]
     if memories:
         return ToolAnswer(texts.memory_lines(memories, result), result)
     any_memory = await bank.retrieve(simpleRetrievalParams={"pageSize": 1})
@@ -84,9 +85,9 @@ async def memory_history(bank: Bank, asked: arguments.HistoryArguments) -> ToolA
     # One more, which the last one shown is compared with.
     query = [("pageSize", str(asked.limit + 1))]
     page = await bank.api.get(f"{bank.path_of(asked.id)}/revisions", query)
-    found = page["memoryRevisions"] or []
-    older = [*found[1:], None][: len(found)]
-    revisions = [_revision(*pair) for pair in zip(found, older, strict=True)][: asked.limit]
+    listed = page["memoryRevisions"] or []
+    older = [*listed[1:], None][: len(listed)]
+    revisions = [_revision(*pair) for pair in zip(listed, older, strict=True)][: asked.limit]
     return ToolAnswer(texts.revision_lines(revisions), {"revisions": revisions})
 
 
@@ -207,8 +208,8 @@ async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAns
 
 async def _candidates(bank: Bank, query: str) -> ToolAnswer:
     search = {"searchQuery": query, "topK": _CANDIDATES}
-    found = await bank.retrieve(similaritySearchParams=search)
-    candidates = [entry(hit["memory"]) for hit in found["retrievedMemories"]]
+    retrieved = await bank.retrieve(similaritySearchParams=search)
+    candidates = [entry(hit["memory"]) for hit in retrieved["retrievedMemories"]]
     return ToolAnswer(texts.candidate_lines(candidates), {"candidates": candidates})
 
 
@@ -261,13 +262,13 @@ async def recall_conversation(bank: Bank, asked: arguments.RecallArguments) -> T
     session = bank.session or asked.session
     if session is None:
         user, path = _user_of(bank), f"{bank.engine}/sessions/-:recall"
-        found = await bank.api.ask(path, {**body, "userId": user})
+        recalled = await bank.api.ask(path, {**body, "userId": user})
     else:
         path = await _session_path(bank, session)
         if bank.session is not None:
             body["excludeRecent"] = bank.exclude_recent
-        found = await bank.api.ask(f"{path}:recall", body)
-    spans = [_passage(span, session) for span in found["spans"]]
+        recalled = await bank.api.ask(f"{path}:recall", body)
+    spans = [_passage(span, session) for span in recalled["spans"]]
     return ToolAnswer(texts.passage_lines(spans), {"passages": spans})
 
 
@@ -293,10 +294,10 @@ async def _session_path(bank: Bank, session: str) -> str:
         # The application names the session, so nothing is left to the model.
         return path
     try:
-        found = await bank.api.get(path)
+        session_read = await bank.api.get(path)
     except ApiRefusal as refused:
         raise missing if refused.status == 404 else refused from None
-    if found["userId"] != _user_of(bank):
+    if session_read["userId"] != _user_of(bank):
         raise missing
     return path
 

@@ -186,7 +186,7 @@ class StoringService:
         if output.elements is None:
             [masked] = await self._admitted(name, [("output", output)])
             return masked
-        sent = [(f"output.elements[{n}]", one) for n, one in enumerate(output.elements)]
+        sent = [(f"output.elements[{n}]", element) for n, element in enumerate(output.elements)]
         return output.model_copy(update={"elements": await self._admitted(name, sent)})
 
     async def _admitted(

@@ -63,16 +63,16 @@ class MemoriesRecallService:
         _check_user(request)
         async with self.resources.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
-        found = Findings(facts=await self._facts(name, request))
+        findings = Findings(facts=await self._facts(name, request))
         told: dict[str, Any] = {}
         if request.include_sessions:
             result = await self._in_sessions(name, request, is_given_up)
-            found = replace(found, hits=result.hits)
+            findings = replace(findings, hits=result.hits)
             told["searched"] = result.searched
         if request.mode is RecallMode.EXTRACTIVE:
-            listed = await asyncio.to_thread(_listed, engine, request, found, counter)
+            listed = await asyncio.to_thread(_listed, engine, request, findings, counter)
             return RecallMemoriesResponse(**listed, **told)
-        asked = RecallQuery(request.query, found, request.top_k, request.max_tokens, counter)
+        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
         answer = await retold(self.resources, name, request.model, asked)
         sources = dict.fromkeys(_name_of(engine, source) for source in answer.sources)
         return RecallMemoriesResponse(

@@ -61,9 +61,9 @@ class RecallService:
         counter = await check_names(self.resources, request)
         session = await self._session(name, request.exclude_recent)
         hits, searched = await self._search(session, request.query, is_given_up)
-        found = Findings(hits, is_one_session=True)
+        findings = Findings(hits, is_one_session=True)
         if request.mode is RecallMode.EXTRACTIVE:
-            spans = await asyncio.to_thread(_spans, session.name, request, counter, found)
+            spans = await asyncio.to_thread(_spans, session.name, request, counter, findings)
             return RecallResponse(
                 mode=request.mode,
                 spans=spans,
@@ -71,7 +71,7 @@ class RecallService:
                 counter=counter.name,
                 searched=searched,
             )
-        asked = RecallQuery(request.query, found, request.top_k, request.max_tokens, counter)
+        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
         answer = await retold(self.resources, session.name.engine, request.model, asked)
         seqs = [said.seq for said in answer.sources if isinstance(said, EventText)]
         return RecallResponse(

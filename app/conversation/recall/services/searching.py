@@ -131,7 +131,9 @@ class SessionsSearch:
         taken = self._walk.take(PAGE)
         if not taken:
             return
-        ranges = [EventRange(one.session_id, one.first_seq, one.last_seq) for one in taken]
+        ranges = [
+            EventRange(stretch.session_id, stretch.first_seq, stretch.last_seq) for stretch in taken
+        ]
         async with self._resources.db.snapshot() as session:
             page = await event_texts.list_newest_texts(
                 session, self._wanted.engine.engine, ranges, self._wanted.times

@@ -73,18 +73,18 @@ class SessionsRecallService:
         async with self.resources.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
         result = await SessionsSearch(self.resources, wanted, is_given_up).run()
-        found, place = Findings(result.hits), result.place
+        findings, place = Findings(result.hits), result.place
         told: dict[str, Any] = {"searched": result.searched}
         if place is not None:
             key = (place.create_time, place.session_id, place.seq)
             told["next_page_token"] = encode_token(token_query, key)
         if request.mode is RecallMode.EXTRACTIVE:
-            spans = await asyncio.to_thread(_spans, engine, request, found, counter)
+            spans = await asyncio.to_thread(_spans, engine, request, findings, counter)
             tokens = sum(span.tokens for span in spans)
             return RecallSessionsResponse(
                 mode=request.mode, spans=spans, tokens=tokens, counter=counter.name, **told
             )
-        asked = RecallQuery(request.query, found, request.top_k, request.max_tokens, counter)
+        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
         answer = await retold(self.resources, name, request.model, asked)
         names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
         return RecallSessionsResponse(

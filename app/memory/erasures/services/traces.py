@@ -51,13 +51,13 @@ class Traces:
 
     async def erased(self, session: Session, texts: Iterable[Iterable[str]]) -> Erased:
         """Return which of the resources named in the texts of rows belong to the scope."""
-        found: dict[str, set[str]] = {}
+        named_in_all: dict[str, set[str]] = {}
         for named_there in await each(texts, mentioned):
             for collection, some in named_there.items():
-                found.setdefault(collection, set()).update(some)
+                named_in_all.setdefault(collection, set()).update(some)
         ids: dict[str, Collection[str]] = {}
         for erasure in self.erasures:
-            named = found.get(erasure.collection or "")
+            named = named_in_all.get(erasure.collection or "")
             if erasure.collection is not None and erasure.find_ids is not None and named:
                 ids[erasure.collection] = await erasure.find_ids(session, self.subject, named)
         return Erased(ids, self.subject.scope, self.alias)

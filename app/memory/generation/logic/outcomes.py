@@ -83,7 +83,9 @@ def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
 
 def fates(response: Mapping[str, Any]) -> dict[str, int]:
     """Return how many memories a response names of each fate, for the operation's metadata."""
-    counts = Counter(str(one["action"]) for one in response.get("generatedMemories", ()))
+    counts = Counter(
+        str(generated["action"]) for generated in response.get("generatedMemories", ())
+    )
     return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
 
 

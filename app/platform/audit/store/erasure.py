@@ -49,8 +49,8 @@ async def list_next(
     if after is not None:
         last = (after.create_time, after.event_id, after.engine_id)
         statement = statement.where(tuple_(*KEY) > last)
-    found = await session.execute(statement.order_by(*KEY).limit(limit))
-    return [NamedEvent(*row) for row in found]
+    rows = await session.execute(statement.order_by(*KEY).limit(limit))
+    return [NamedEvent(*row) for row in rows]
 
 
 async def list_refused(

@@ -125,7 +125,10 @@ async def list_newest_texts(
     """
     row = SessionEventRow
     columns = {"wanted_id": _of("session_id"), "first": _of("seq"), "last": _of("seq")}
-    values = [(one.session_id, one.first_seq, one.last_seq, n) for n, one in enumerate(ranges)]
+    values = [
+        (wanted_range.session_id, wanted_range.first_seq, wanted_range.last_seq, n)
+        for n, wanted_range in enumerate(ranges)
+    ]
     wanted = rows_of("wanted", {**columns, "place": _of("seq")}, values)
     start, end = times
     clauses = [row.timestamp >= start] if start is not None else []
@@ -173,8 +176,8 @@ async def list_raw_events(
 
 
 def _of(column: str) -> Column[Any]:
-    found: Column[Any] = table_of(SessionEventRow).c[column]
-    return found
+    typed: Column[Any] = table_of(SessionEventRow).c[column]
+    return typed
 
 
 def _with_sizes(page: Subquery, *order: ColumnElement[Any]) -> Subquery:

@@ -34,12 +34,12 @@ async def show(visit: Visit) -> Response:
     """Show a page of events; what the API says of a filter stands beside the filter."""
     path, here = _places(visit)
     row = _row(visit)
-    found = await visit.listed(path, row.text_of_api())
+    listed = await visit.listed(path, row.text_of_api())
     return visit.render_list(
         "audit.html",
         row,
-        found,
-        events=found.answer["auditEvents"] or [],
+        listed,
+        events=listed.answer["auditEvents"] or [],
         here=here,
     )
 

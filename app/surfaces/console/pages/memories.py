@@ -71,15 +71,15 @@ async def list_memories(
         wanted: the filter of the API.
         more: further parameters of the list.
     """
-    found, suggested = await asyncio.gather(
+    listed, suggested = await asyncio.gather(
         visit.listed(f"{visit.engine_path}/memories", wanted, *more),
         scopes.suggested(visit, row.scope()),
     )
     return visit.render_list(
         template,
         row,
-        found,
-        memories=found.answer["memories"] or [],
+        listed,
+        memories=listed.answer["memories"] or [],
         suggested={SCOPES.name: suggested},
         here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),

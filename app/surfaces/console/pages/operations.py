@@ -81,13 +81,13 @@ def _operation(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
-    found = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
     return visit.render_list(
         "operations.html",
         row,
-        found,
+        listed,
         operations=[
-            summary_of(operation, visit.now) for operation in found.answer["operations"] or []
+            summary_of(operation, visit.now) for operation in listed.answer["operations"] or []
         ],
         here=f"{visit.engine_url}/operations",
     )

@@ -52,15 +52,15 @@ def url_of(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL says so."""
     row = read_row(visit)
-    found, labels = await asyncio.gather(
+    listed, labels = await asyncio.gather(
         visit.listed(_path(visit), row.text_of_api()), _suggested(visit.api, _path(visit), "")
     )
-    revisions: list[Json] = found.answer["memoryRevisions"] or []
+    revisions: list[Json] = listed.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
     return visit.render_list(
         "revisions.html",
         row,
-        found,
+        listed,
         groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
         is_grouped=is_grouped,
         suggested={_LABELS.name: labels},

@@ -20,8 +20,8 @@ async def suggest(visit: Visit) -> Response:
     """Suggest pairs for what is being written."""
     # The chosen ones come first, what is being written last.
     *chosen, written = ["", *visit.request.query_params.getlist(SCOPES.name)]
-    found = await suggested(visit, list(filter(str.strip, chosen)), written.strip())
-    return visit.render("options.html", suggested=found)
+    pairs_suggested = await suggested(visit, list(filter(str.strip, chosen)), written.strip())
+    return visit.render("options.html", suggested=pairs_suggested)
 
 
 async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> list[str]:

@@ -20,12 +20,12 @@ _FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *changed_between(
 async def show(visit: Visit) -> Response:
     """Show a page of sessions."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS)
-    found = await visit.listed(f"{visit.engine_path}/sessions", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/sessions", row.text_of_api())
     return visit.render_list(
         "sessions.html",
         row,
-        found,
-        sessions=found.answer["sessions"] or [],
+        listed,
+        sessions=listed.answer["sessions"] or [],
         here=f"{visit.engine_url}/sessions",
     )
 

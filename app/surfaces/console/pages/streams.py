@@ -47,13 +47,13 @@ def _row(visit: Visit) -> FilterRow:
 
 async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
     row = _row(visit)
-    found = await visit.listed(f"{visit.engine_path}/streams", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/streams", row.text_of_api())
     return visit.render_list(
         "streams.html",
         row,
-        found,
+        listed,
         refused.status if refused else None,
-        streams=found.answer["streams"] or [],
+        streams=listed.answer["streams"] or [],
         refused=refused and refused.message,
         may_flush=visit.may(Permission.MEMORIES_INGEST),
         here=f"{visit.engine_url}/streams",
