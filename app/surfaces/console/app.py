@@ -8,8 +8,8 @@ from structlog.contextvars import bind_contextvars
 
 from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.surfaces.api import ApiRefusal
 from app.surfaces.console import files
-from app.surfaces.console.api import ApiRefusal
 from app.surfaces.console.pages import ROUTES, signing
 from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from app.kernel.auth import Conditions
-from app.surfaces.console import filters
+from app.surfaces import filters
 from app.surfaces.console.texts import TEXTS
 
 _LONG_QUERY = 300

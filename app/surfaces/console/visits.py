@@ -13,8 +13,8 @@ from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
+from app.surfaces.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console import navigation
-from app.surfaces.console.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure

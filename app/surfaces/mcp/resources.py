@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from app.kernel.errors import InvalidArgument, ServiceError
 from app.kernel.names import parse_text_id
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.mcp.connections import McpConnection
 from app.surfaces.tools import arguments, calls, texts
 from app.surfaces.tools.bank import Bank

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.kernel.names import parse_text_id
-from app.surfaces.console.api import Api, ApiRefusal, Json
-from app.surfaces.console.filters import quoted
+from app.surfaces.api import Api, ApiRefusal, Json
+from app.surfaces.filters import quoted
 from app.surfaces.tools.texts import fact_of
 
 _MANAGED_TOPICS = frozenset(

@@ -21,7 +21,7 @@ from app.kernel.errors import (
     Unauthenticated,
     Unavailable,
 )
-from app.surfaces.console.api import Api, ApiRefusal
+from app.surfaces.api import Api, ApiRefusal
 from app.surfaces.tools.bank import Bank
 from app.web.address import address_of
 

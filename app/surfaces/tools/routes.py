@@ -10,7 +10,7 @@ from app.kernel.memory_tools import ToolName
 from app.kernel.permissions import Permission
 from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import catalogue, scopes
 from app.surfaces.tools.bank import engine_path
 from app.surfaces.tools.calls import CALLS

@@ -11,7 +11,7 @@ from prometheus_client import Counter, Histogram
 
 from app.kernel.errors import ServiceError
 from app.kernel.failures import describe
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import scopes
 from app.surfaces.tools.bank import Bank
 from app.surfaces.tools.calls import CALLS

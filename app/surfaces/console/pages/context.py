@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import number_of
 from app.surfaces.console.pages.session import PATH, path_of, url_of
 from app.surfaces.console.routing import Route

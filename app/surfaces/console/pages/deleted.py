@@ -5,8 +5,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.surfaces.console import filters
-from app.surfaces.console.api import refusals
+from app.surfaces import filters
+from app.surfaces.api import refusals
 from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import TEXT, list_memories

@@ -7,8 +7,8 @@ from starlette.responses import Response
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
-from app.surfaces.console import filters
-from app.surfaces.console.api import Json, refusals
+from app.surfaces import filters
+from app.surfaces.api import Json, refusals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import row_of
 from app.surfaces.console.routing import ENGINE, Route

@@ -5,7 +5,7 @@ import asyncio
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit

@@ -8,8 +8,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.permissions import Role
-from app.surfaces.console import filters
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces import filters
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import Sessions

@@ -5,7 +5,7 @@ import asyncio
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console import filters
+from app.surfaces import filters
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.routing import ENGINE, Route

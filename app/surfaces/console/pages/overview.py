@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console import filters
-from app.surfaces.console.api import ApiRefusal, Json, Query
+from app.surfaces import filters
+from app.surfaces.api import ApiRefusal, Json, Query
 from app.surfaces.console.pages import server, streams, usage
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces.api import ApiRefusal
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
 from app.surfaces.console.routing import Route

@@ -6,7 +6,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import Api, ApiRefusal, Json
+from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,

@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces.api import ApiRefusal
 from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from app.surfaces.console import filters
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces import filters
+from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pairs

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.kernel.ranking import Ranking
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
 from app.surfaces.console.routing import ENGINE, Route

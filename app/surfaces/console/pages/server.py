@@ -5,7 +5,7 @@ from datetime import datetime
 
 from starlette.responses import Response
 
-from app.surfaces.console.api import Json
+from app.surfaces.api import Json
 from app.surfaces.console.routing import Route
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit

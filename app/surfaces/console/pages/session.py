@@ -11,8 +11,8 @@ from starlette.responses import Response
 from app.kernel.errors import NotFound
 from app.kernel.permissions import Permission
 from app.language.tokens import estimate_tokens
-from app.surfaces.console import filters
-from app.surfaces.console.api import Json
+from app.surfaces import filters
+from app.surfaces.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty

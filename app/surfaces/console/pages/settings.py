@@ -13,7 +13,7 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.permissions import Permission
 from app.kernel.ranking import Ranking
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS

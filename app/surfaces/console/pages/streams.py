@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal
+from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.routing import ENGINE, Route

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.passages import Passage, Span, passages
 from app.surfaces.console.routing import ENGINE, Route

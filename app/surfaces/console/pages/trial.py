@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import locked_pairs
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.routing import ENGINE, Route

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.surfaces.console.api import Json
+from app.surfaces.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.operations import (
     PATH,

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from app.surfaces.console.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.charts import StackedBars, stacked
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS

@@ -1,4 +1,4 @@
-"""Filters of the API, made of the fields of a filter row."""
+"""Filters of the API, made of what users and models give."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Calls of the API for one page: together, at most four at a time, and remembered as `curl`."""
+"""Calls of the API for one page or tool: at most four at a time, and remembered as `curl`."""
 
 import asyncio
 import json
@@ -67,12 +67,12 @@ class ApiRefusal(Exception):
 
 @dataclass
 class Api:
-    """The API for one page.
+    """The API for one page of the console, or one call of a tool.
 
     Attributes:
         calls: how it is called.
         address: where the browser finds the service.
-        made: the calls of the page that read, as commands.
+        made: the calls that read, as commands.
     """
 
     calls: InProcess
