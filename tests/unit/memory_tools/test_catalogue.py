@@ -43,7 +43,7 @@ def test_the_definitions_are_within_their_budget() -> None:
     assert _tokens(tools, is_fixed=False) <= 1_750
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_a_description_has_at_most_60_words(tool: Tool) -> None:
     assert 5 <= len(tool.description.split()) <= 60
 
@@ -74,7 +74,7 @@ def test_only_forgetting_is_destructive() -> None:
 
 
 @pytest.mark.parametrize("scope", [FIXED, OPEN, choose({"user_id": frozenset("12")}, {})])
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_each_schema_is_json_schema_and_closed(tool: Tool, scope: Any) -> None:
     schema = tool.schema_for(scope)
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -83,7 +83,7 @@ def test_each_schema_is_json_schema_and_closed(tool: Tool, scope: Any) -> None:
     assert ("scope" in schema.get("required", ())) is not scope.is_fixed
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=str)
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
     TypeAdapter(openai.types.chat.ChatCompletionToolParam).validate_python(
         catalogue.openai(tool, tool.schema)
