@@ -10,6 +10,7 @@ from importlib import import_module
 
 import anyio
 from fastapi import Request, Response
+from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
@@ -51,6 +52,8 @@ class _Answer(Response):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         serve = await _server()
+        # Without the header any type will do (RFC 9110, section 12.5.1), but not for the SDK.
+        MutableHeaders(scope=scope).setdefault("accept", "application/json")
         async with anyio.create_task_group() as tasks:
 
             async def give_up() -> None:
