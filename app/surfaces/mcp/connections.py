@@ -9,7 +9,7 @@ from starlette.requests import Request
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.auth import Caller, EngineDirectory
-from app.kernel.errors import NotFound
+from app.kernel.errors import NotFound, Reason
 from app.kernel.memory_tools import ToolName
 from app.kernel.names import parse_engine_id
 from app.surfaces.mcp.paths import PAIRS
@@ -51,7 +51,7 @@ class McpConnection:
         engine_id = parse_engine_id(engine) if engine is not None else _engine_of(request, caller)
         directory: EngineDirectory = request.app.state.gate.directory
         if await directory.location_of(engine_id, caller.reach) is None:
-            raise NotFound.of(f"reasoningEngines/{engine_id}")
+            raise _no_engine() if engine is None else NotFound.of(f"reasoningEngines/{engine_id}")
         pairs: Mapping[str, str] = getattr(request.state, PAIRS)
         given = scopes.of_request(pairs, request.headers.get(scopes.HEADER))
         return cls(request, engine_id, scopes.choose(caller.reach.conditions, given))
@@ -96,3 +96,9 @@ def _engine_of(request: Request, caller: Caller) -> int:
         return next(iter(engines))
     resources: Resources = request.app.state.resources
     return parse_engine_id(resources.settings.mcp_engine)
+
+
+def _no_engine() -> NotFound:
+    """Return the error of a request that names no engine, and whose key reaches none of `/mcp`."""
+    message = "This key does not reach the engine of /mcp; name another: /mcp/ENGINE."
+    return NotFound(message, Reason.RESOURCE_NOT_FOUND)
