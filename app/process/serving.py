@@ -201,7 +201,9 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     with _socket(settings.host, settings.port, "--host or --port") as bound:
-        app = create_app(resources)
+        # In a thread: templates take a second to compile, for which a slow machine's watchdog would
+        # take the process for one that hangs.
+        app = await asyncio.to_thread(create_app, resources)
         _keep_what_is_there()
         gate: Gate = app.state.gate
         http = connections_of(settings, gate.limits.give_up_body, render_last)

@@ -33,6 +33,7 @@ UNREACHED = {
     "app.memory.retrieval.store.fast_sql._stored": "is for callers who see all",
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
+    "app.memory.reembedding.store.repository.count_waiting_of": "sums up what a whole engine uses",
     "app.platform.operations.store.repository.fail_waiting": "deletes an engine",
     "app.platform.operations.store.queue.count_failed": "counts what the whole service has",
     "app.platform.operations.store.queue.queue_at": "counts what the whole service has",

@@ -139,4 +139,5 @@ async def test_a_filter_that_passes_over_too_many_scopes_is_refused(
     async with serving(url, hasty) as (client, _):
         answer = await client.get(ENGINE + _SCOPES, params={"filter": 'scope.user_id="none"'})
         assert violations(answer).keys() == {"filter"}
+    async with serving(url, settings) as (client, _):
         assert (await client.get(ENGINE + _SCOPES)).status_code == 200

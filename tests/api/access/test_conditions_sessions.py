@@ -66,6 +66,22 @@ async def test_a_session_is_used_where_the_key_sees_it(bound: Bound) -> None:
         assert refusal(await bound.client.get(path)) == GONE
 
 
+async def test_a_context_carries_what_was_sent_where_the_key_sees_the_session(
+    bound: Bound, bank: httpx.AsyncClient
+) -> None:
+    asked = {"includeRawEvents": True}
+    for user in ("42", "43", "7"):
+        await append(bank, f"/sessions/s-{user}", "More.", rawEvent={"of": user})
+    for user in bound.kind.users:
+        answer = ok(await bound.client.post(f"/sessions/s-{user}:context", json=asked))
+        carried = [message.get("rawEvent") for message in answer["messages"]]
+        assert carried[-1] == {"of": user}
+    missing = await bound.client.post("/sessions/nothing:context", json=asked)
+    for user in bound.kind.hidden_users:
+        foreign = await bound.client.post(f"/sessions/s-{user}:context", json=asked)
+        assert_alike(foreign, missing, f"/s-{user} ", "/nothing ")
+
+
 REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "get": ("GET", "", {}),
     "events": ("GET", "/events", {}),
