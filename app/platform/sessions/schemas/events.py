@@ -89,16 +89,18 @@ class EventFields(WireModel):
         description="Id of the agent's run that the event belongs to.",
     )
     timestamp: Timestamp = Field(description="Time of the event.")
-    content: Content | None = Field(None, description="What was said; absent: nothing.")
+    content: Content | None = Field(
+        None, description="Content of the message; absent if nothing was said."
+    )
     actions: EventActions | None = Field(
-        None, description="What the event changes beside its content."
+        None, description="Changes that the event makes, such as those of the state."
     )
     error_code: str | None = Field(
         None, description="Code of the model's error, as its provider names it."
     )
     error_message: str | None = Field(None, description="Text of the model's error.")
     event_metadata: EventMetadata | None = Field(
-        None, description="What the model says about its answer."
+        None, description="Details that the model gives with its answer."
     )
     raw_event: dict[str, Any] | None = Field(
         None, description="Any JSON object; it is returned as it is."

@@ -47,15 +47,15 @@ class AppendEvent(TypedDict, total=False):
     timestamp: Required[str]
     """Time of the event."""
     content: types.Content | None
-    """What was said; absent: nothing."""
+    """Content of the message; absent if nothing was said."""
     actions: types.EventActions | None
-    """What the event changes beside its content."""
+    """Changes that the event makes, such as those of the state."""
     error_code: str | None
     """Code of the model's error, as its provider names it."""
     error_message: str | None
     """Text of the model's error."""
     event_metadata: types.EventMetadata | None
-    """What the model says about its answer."""
+    """Details that the model gives with its answer."""
     raw_event: Mapping[str, Any] | None
     """Any JSON object; it is returned as it is."""
     token_count: int | None
@@ -127,7 +127,7 @@ class CallMemoryTool(TypedDict, total=False):
     name: Required[str]
     """Name of the tool that is called."""
     arguments: Mapping[str, Any] | str
-    """What the model sent: an object, or its JSON as text, as OpenAI sends it. Wrong
+    """Arguments of the model: an object, or its JSON as text, as OpenAI sends it. Wrong
     arguments are no error of the request: the response has `isError`."""
     scope: Mapping[str, str] | None
     """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's

@@ -342,15 +342,15 @@ class AppendEventRequest(TypedDict):
     timestamp: str
     """Time of the event."""
     content: NotRequired[Content | None]
-    """What was said; absent: nothing."""
+    """Content of the message; absent if nothing was said."""
     actions: NotRequired[EventActions | None]
-    """What the event changes beside its content."""
+    """Changes that the event makes, such as those of the state."""
     errorCode: NotRequired[str | None]
     """Code of the model's error, as its provider names it."""
     errorMessage: NotRequired[str | None]
     """Text of the model's error."""
     eventMetadata: NotRequired[EventMetadata | None]
-    """What the model says about its answer."""
+    """Details that the model gives with its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
     tokenCount: NotRequired[int | None]
@@ -574,7 +574,7 @@ class CallMemoryToolRequest(TypedDict):
     name: str
     """Name of the tool that is called."""
     arguments: NotRequired[dict[str, Any] | str]
-    """What the model sent: an object, or its JSON as text, as OpenAI sends it. Wrong
+    """Arguments of the model: an object, or its JSON as text, as OpenAI sends it. Wrong
     arguments are no error of the request: the response has `isError`."""
     scope: NotRequired[dict[str, str] | None]
     """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
@@ -3349,15 +3349,15 @@ class SessionEvent(TypedDict):
     timestamp: str
     """Time of the event."""
     content: NotRequired[Content | None]
-    """What was said; absent: nothing."""
+    """Content of the message; absent if nothing was said."""
     actions: NotRequired[EventActions | None]
-    """What the event changes beside its content."""
+    """Changes that the event makes, such as those of the state."""
     errorCode: NotRequired[str | None]
     """Code of the model's error, as its provider names it."""
     errorMessage: NotRequired[str | None]
     """Text of the model's error."""
     eventMetadata: NotRequired[EventMetadata | None]
-    """What the model says about its answer."""
+    """Details that the model gives with its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
     tokenCount: NotRequired[int | None]

@@ -1,4 +1,4 @@
-"""What surrounds memories: operations, engines, keys, audit, costs, the service itself."""
+"""Methods around memories: operations, engines, keys, audit, costs, and the service."""
 
 from __future__ import annotations
 

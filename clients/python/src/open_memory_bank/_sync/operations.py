@@ -35,7 +35,7 @@ class Operation(Generic[Response]):
 
     @property
     def done(self) -> bool:
-        """Whether its work has ended, well or not."""
+        """True if its work has ended, well or not."""
         return self.state.get("done", False)
 
     @property

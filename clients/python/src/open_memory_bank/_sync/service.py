@@ -1,5 +1,5 @@
 # Written by `make client` from the file of the same name in _async.
-"""What surrounds memories: operations, engines, keys, audit, costs, the service itself."""
+"""Methods around memories: operations, engines, keys, audit, costs, and the service."""
 
 from __future__ import annotations
 
