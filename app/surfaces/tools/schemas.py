@@ -47,7 +47,7 @@ class CallMemoryToolRequest(WireModel):
     arguments: dict[str, Any] | str = Field(
         default_factory=dict,
         max_length=_MAX_ARGUMENTS_CHARS,
-        description="Arguments of the model: an object, or its JSON as text, as OpenAI sends it. Wrong"
+        description="The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong"
         " arguments are no error of the request: the response has `isError`.",
     )
     scope: dict[str, str] | None = Field(

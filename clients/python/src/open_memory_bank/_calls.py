@@ -127,8 +127,8 @@ class CallMemoryTool(TypedDict, total=False):
     name: Required[str]
     """Name of the tool that is called."""
     arguments: Mapping[str, Any] | str
-    """Arguments of the model: an object, or its JSON as text, as OpenAI sends it. Wrong
-    arguments are no error of the request: the response has `isError`."""
+    """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
+    are no error of the request: the response has `isError`."""
     scope: Mapping[str, str] | None
     """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
     conditions fix it; what they fix may be left out."""
