@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from app.surfaces.console.files import path_of
 from app.surfaces.console.texts import TEXTS
+from app.surfaces.filters import written_pair
 
 LONG_CHARS = 2_000
 """Characters after which a fact ends in a link to all of it."""
@@ -103,8 +104,8 @@ def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
 
 
 def pairs(values: dict[str, str]) -> list[str]:
-    """Return a map as `key=value`, in the order of the keys."""
-    return [f"{key}={value}" for key, value in sorted(values.items())]
+    """Return a map as pairs, in the order of the keys."""
+    return [written_pair(key, value) for key, value in sorted(values.items())]
 
 
 def number(value: float) -> str:
