@@ -131,14 +131,23 @@ class FilterRow:
 
     def within(self, name: str, pair: str) -> str:
         """Return the query with a further pair; of a long query, no other filter stays."""
+        # Rows of a list have many pairs in common.
+        if (query := self._within.get((name, pair))) is not None:
+            return query
         others = self._others(name, pair)
         if sum(map(len, others)) + len(others) > _LONG_QUERY:
             others = []
-        return "&".join([*others, urlencode([(name, pair)]), *self._kept_switches])
+        query = "&".join([*others, urlencode([(name, pair)]), *self._kept_switches])
+        self._within[name, pair] = query
+        return query
 
     def _others(self, name: str, pair: str) -> list[str]:
         """Return what the user has chosen beside one of the pairs, as parts of a query."""
         return [part for chosen, part in self._parts if chosen != (name, pair)]
+
+    @cached_property
+    def _within(self) -> dict[tuple[str, str], str]:
+        return {}
 
     # Each row of a list has several links, so that what they share is written once.
     @cached_property
