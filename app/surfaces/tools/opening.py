@@ -81,6 +81,7 @@ def as_service_error(refused: ApiRefusal) -> ServiceError:
         if detail["retryDelay"] is not None:
             delay = float(str(detail["retryDelay"]).removesuffix("s"))
     error = _ERRORS.get(refused.status, Internal)
+        is_given_up=request.is_disconnected,
     return error(
         refused.message,
         Reason(refused.reason or Reason.INTERNAL),

@@ -1,8 +1,6 @@
 """MCP in one process: who is shown what, whose memories, and what is refused how."""
 
-import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +11,13 @@ from fastapi import FastAPI
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.process.main import create_app
+from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
 from tests.support.errors import refusal
 from tests.support.keys import make_key
 from tests.support.tokens import ISSUER, publish, token_app
-from tests.support.tools import made, mcp, mcp_call
+from tests.support.tools import app_with, made, mcp, mcp_call
 
-_GONE_AFTER_SECONDS = 0.5
-_GIVEN_UP_SECONDS = 30
 MINE = "/mcp?scope.user_id=42"
 
 
@@ -190,11 +186,6 @@ async def test_a_missing_key_is_asked_for_as_a_token_alone(app: FastAPI) -> None
     ]
 
 
-def _with(resources: Resources, **settings: Any) -> FastAPI:
-    changed = resources.settings.model_copy(update=settings)
-    return create_app(replace(resources, settings=changed))
-
-
 async def test_the_issuer_of_tokens_is_named(resources: Resources, tmp_path: Path) -> None:
     app = token_app(resources, publish(tmp_path / "jwks.json"))
     answer = await mcp(app, "", "tools/list", path="/mcp/7")
@@ -230,12 +221,12 @@ async def test_without_an_issuer_there_is_no_document(client: httpx.AsyncClient)
 
 
 async def test_it_can_be_switched_off(resources: Resources) -> None:
-    answer = await mcp(_with(resources, mcp=False), ADMIN_KEY, "tools/list")
+    answer = await mcp(app_with(resources, mcp=False), ADMIN_KEY, "tools/list")
     assert refusal(answer) == (404, "NOT_FOUND", "PATH_NOT_FOUND")
 
 
 async def test_the_settings_name_the_tools(resources: Resources) -> None:
-    app = _with(resources, mcp_tools=("search_memories", "recall_conversation"))
+    app = app_with(resources, mcp_tools=("search_memories", "recall_conversation"))
     names = [tool["name"] for tool in await _tools(app, ADMIN_KEY, MINE)]
     assert names == ["search_memories", "recall_conversation"]
 
@@ -244,7 +235,7 @@ async def test_an_operation_under_way_is_named(
     resources: Resources, client: httpx.AsyncClient
 ) -> None:
     assert client is not None
-    app = _with(resources, mcp_wait_seconds=0)
+    app = app_with(resources, mcp_wait_seconds=0)
     answer = await mcp_call(app, ADMIN_KEY, "remember", {"facts": ["I like tea."]}, path=MINE)
     operation = answer["structuredContent"]["operation"]
     assert answer["structuredContent"] == {"memories": [], "operation": operation, "done": False}
@@ -325,47 +316,3 @@ async def test_the_whole_list_of_tools_is_short(app: FastAPI, client: httpx.Asyn
     assert client is not None
     for path in ("/mcp", MINE):
         assert len((await mcp(app, ADMIN_KEY, "tools/list", path=path)).text) <= 16_000
-
-
-async def test_a_call_is_given_up_when_its_client_goes(
-    resources: Resources, client: httpx.AsyncClient
-) -> None:
-    """Without a worker it would wait for its operation to the end."""
-    assert client is not None
-    app = _with(resources, mcp_wait_seconds=60)
-    call = {"name": "remember", "arguments": {"facts": ["I like tea."]}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
-    messages = [{"type": "http.request", "body": body.encode(), "more_body": False}]
-
-    async def receive() -> dict[str, Any]:
-        if messages:
-            return messages.pop()
-        await asyncio.sleep(_GONE_AFTER_SECONDS)
-        return {"type": "http.disconnect"}
-
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = {
-        "authorization": f"Bearer {ADMIN_KEY}",
-        "accept": "application/json",
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-    }
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "scheme": "http",
-        "path": "/mcp",
-        "raw_path": b"/mcp",
-        "query_string": b"scope.user_id=42",
-        "root_path": "",
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        "client": ("127.0.0.1", 1),
-    }
-    async with asyncio.timeout(_GIVEN_UP_SECONDS):
-        await app(scope, receive, send)
-    operations = (await client.get("operations")).json()["operations"]
-    assert [one["metadata"]["kind"] for one in operations] == ["generation.generate"]
