@@ -74,9 +74,9 @@ async def list_memories(bank: Bank, asked: arguments.ListArguments) -> ToolAnswe
     result: dict[str, Any] = {"memories": [entry(memory) for memory in page["memories"]]}
     if page["nextPageToken"]:
         result["next_page_token"] = page["nextPageToken"]
-    return ToolAnswer(
-        texts.memory_lines(result["memories"], result) or texts.NOTHING_STORED, result
-    )
+    is_part = asked.changed_since is not None or asked.page_token is not None
+    nothing = texts.NOTHING_MORE if is_part else texts.NOTHING_STORED
+    return ToolAnswer(texts.memory_lines(result["memories"], result) or nothing, result)
 
 
 async def memory_history(bank: Bank, asked: arguments.HistoryArguments) -> ToolAnswer:
@@ -109,7 +109,8 @@ def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
 async def remember(bank: Bank, asked: arguments.RememberArguments) -> ToolAnswer:
     """Store facts, merged with what is known."""
     topics = {"topics": topics_of(asked.topics)} if asked.topics else {}
-    facts = [{"fact": fact, **topics} for fact in asked.facts]
+    # A fact that is given twice would seem not to be stored.
+    facts = [{"fact": fact, **topics} for fact in dict.fromkeys(asked.facts)]
     return await _generated(bank, len(facts), directMemoriesSource={"directMemories": facts})
 
 
@@ -153,7 +154,7 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
         raise refusal_of(operation)
     changes = await bank.changes(operation)
     reasons: Mapping[str, int] = operation["metadata"]["droppedFactCounts"] or {}
-    not_stored = sum(reasons.values()) if facts is None else max(facts - len(changes), 0)
+    not_stored = max(sum(reasons.values()), (facts or 0) - len(changes))
     text = texts.change_lines(changes, not_stored, reasons)
     result = {"memories": changes, "not_stored": not_stored, "operation": name}
     if reasons:
@@ -289,7 +290,12 @@ async def recall_conversation(bank: Bank, asked: arguments.RecallArguments) -> T
             body["excludeRecent"] = bank.exclude_recent
         recalled = await bank.api.ask(f"{path}:recall", body)
     spans = [_passage(span, session) for span in recalled["spans"]]
-    return ToolAnswer(texts.passage_lines(spans), {"passages": spans})
+    result: dict[str, Any] = {"passages": spans}
+    text = texts.passage_lines(spans)
+    if recalled["nextPageToken"]:
+        result["is_complete"] = False
+        text += texts.NOT_ALL_SEARCHED
+    return ToolAnswer(text, result)
 
 
 def _user_of(bank: Bank) -> str:
