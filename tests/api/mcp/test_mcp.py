@@ -114,6 +114,13 @@ async def test_a_connection_out_of_reach_is_refused_by_http(
 
 
 async def test_an_engine_that_is_not_there_is_told_to_administrators_too(
+async def test_two_headers_are_no_scope(client: httpx.AsyncClient) -> None:
+    """A proxy may add one to that of a client."""
+    headers = [("X-Memory-Scope", f'{{"user_id": "{user}"}}') for user in "12"]
+    answer = await client.post("http://test/mcp", json={}, headers=headers)
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "FIELD_INVALID")
+
+
     app: FastAPI, client: httpx.AsyncClient
 ) -> None:
     assert client is not None
