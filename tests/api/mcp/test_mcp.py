@@ -13,6 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
+from tests.support.bank import configure
 from tests.support.errors import refusal
 from tests.support.keys import make_key
 from tests.support.tokens import ISSUER, publish, token_app
@@ -113,7 +114,6 @@ async def test_a_connection_out_of_reach_is_refused_by_http(
     assert "user_id=2" not in answer.text
 
 
-async def test_an_engine_that_is_not_there_is_told_to_administrators_too(
 async def test_two_headers_are_no_scope(client: httpx.AsyncClient) -> None:
     """A proxy may add one to that of a client."""
     headers = [("X-Memory-Scope", f'{{"user_id": "{user}"}}') for user in "12"]
@@ -121,6 +121,7 @@ async def test_two_headers_are_no_scope(client: httpx.AsyncClient) -> None:
     assert refusal(answer) == (400, "INVALID_ARGUMENT", "FIELD_INVALID")
 
 
+async def test_an_engine_that_is_not_there_is_told_to_administrators_too(
     app: FastAPI, client: httpx.AsyncClient
 ) -> None:
     assert client is not None
@@ -236,10 +237,12 @@ async def test_the_settings_name_the_tools(resources: Resources) -> None:
     app = app_with(resources, mcp_tools=("search_memories", "recall_conversation"))
     names = [tool["name"] for tool in await _tools(app, ADMIN_KEY, MINE)]
     assert names == ["search_memories", "recall_conversation"]
+    prompts = (await mcp(app, ADMIN_KEY, "prompts/list", path=MINE)).json()["result"]["prompts"]
+    assert [prompt["name"] for prompt in prompts] == ["recall"]
 
 
 async def test_an_operation_under_way_is_named(
-    resources: Resources, client: httpx.AsyncClient
+    resources: Resources, client: httpx.AsyncClient, runner: Runner
 ) -> None:
     assert client is not None
     app = app_with(resources, mcp_wait_seconds=0)
@@ -251,6 +254,15 @@ async def test_an_operation_under_way_is_named(
     )
     read = await _read(app, f"memory://operation/{operation}")
     assert json.loads(read["contents"][0]["text"]) == {"done": False, "memories": []}
+    await runner.run_pending()
+    read = json.loads((await _read(app, f"memory://operation/{operation}"))["contents"][0]["text"])
+    assert read["done"] is True
+    assert [(one["action"], one["fact"]) for one in read["memories"]] == [
+        ("CREATED", "I like tea.")
+    ]
+    # What it stored for one scope is not told to another.
+    other = await _read(app, f"memory://operation/{operation}", "/mcp?scope.user_id=43")
+    assert json.loads(other["contents"][0]["text"]) == {"done": True, "memories": []}
 
 
 async def _read(app: FastAPI, uri: str, path: str = MINE) -> dict[str, Any]:
@@ -276,6 +288,25 @@ async def test_memories_are_resources_of_a_fixed_scope(
     nothing = (await mcp(app, ADMIN_KEY, "resources/list")).json()["result"]
     assert nothing["resources"] == []
     assert (await _read(app, "memory://recent", "/mcp"))["message"] == "No such resource."
+
+
+async def test_a_profile_is_a_resource_where_it_has_values(
+    app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    schemas = [{"schemaConfigs": [{"id": "person", "schema": schema}]}]
+    await configure(client, structuredMemoryConfigs=schemas)
+    content = {"schemaId": "person", "data": {"employer": "Initech"}}
+    body = {"scope": {"user_id": "42"}, "structuredContent": content}
+    await client.post("memories", json={**body, "memoryType": "STRUCTURED_PROFILE"})
+    for path, uris in (
+        (MINE, ["memory://recent", "memory://profile/person"]),
+        ("/mcp?scope.user_id=43", ["memory://recent"]),
+    ):
+        listed = (await mcp(app, ADMIN_KEY, "resources/list", path=path)).json()["result"]
+        assert [one["uri"] for one in listed["resources"]] == uris
+    read = (await _read(app, "memory://profile/person"))["contents"][0]
+    assert json.loads(read["text"]) == {"employer": "Initech"}
 
 
 async def test_prompts_are_those_that_the_tools_serve(
