@@ -51,6 +51,7 @@ _ForAgent = Annotated[
         " that connect agents as well.",
     ),
 ]
+_USER = "user_id"
 _OPTIONS = {
     "displayName": "--name",
     "roles": "--role",
@@ -95,7 +96,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     if for_agent is not None:
         name = name or f"agent of {for_agent}"
         role = role or ["editor"]
-        condition = [*(condition or ()), f"user_id={for_agent}"]
+        condition = _with_user(condition or [], for_agent)
     if name is None:
         fail("Give a --name, or --for-agent.", MISUSED)
     if not (role or permission):
@@ -173,6 +174,13 @@ def rotate(
         named=key,
     )
     _show_secret(rotated, as_json=as_json)
+
+
+def _with_user(conditions: list[str], user: str) -> list[str]:
+    """Return the conditions of the key of a user's agent."""
+    if any(pair.partition("=")[0] == _USER for pair in conditions):
+        fail(f"--condition: {_USER} is what --for-agent sets.", MISUSED)
+    return [*conditions, f"{_USER}={user}"]
 
 
 def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: ANN401 - as read has it
