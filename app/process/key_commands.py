@@ -114,8 +114,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
     _show_secret(made, as_json=as_json)
     if for_agent is not None and not as_json:
-        url = endpoint() if not engine or len(engine) == 1 else f"{endpoint()}/{engine[0]}"
-        typer.echo(f"\n{connecting_lines(made.secret or '', url)}")
+        _show_connecting(made)
 
 
 @app.command("list")
@@ -232,6 +231,12 @@ def _show_secret(key: "ApiKey", *, as_json: bool) -> None:
         return
     typer.echo(key.name)
     typer.echo(f"API key, shown only this once: {key.secret}")
+
+
+def _show_connecting(key: "ApiKey") -> None:
+    # A key of one engine is served that one.
+    path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
+    typer.echo(f"\n{connecting_lines(key.secret or '', endpoint() + path)}")
 
 
 def _show_json(value: Mapping[str, Any]) -> None:
