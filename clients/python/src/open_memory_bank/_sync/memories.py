@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LINES = "application/x-ndjson"
 _READ_AT_ONCE = 8
+_PAGE_ROWS = 100
 _ABOUT_REVISIONS = frozenset(
     {
         "disable_memory_revisions",
@@ -132,13 +133,25 @@ class Memories(Group):
         page_size: int | None = None,
         **options: Unpack[_calls.RetrieveMemories],
     ) -> Items[types.RetrievedMemory]:
-        """Search a scope for a `query`, the best first; without one, list it, the newest first."""
+        """Search a scope for a `query`, the best first; without one, list it, the newest first.
+
+        Args:
+            query: text to search for.
+            top_k: most memories that a search finds, 1 to 100; absent: 3.
+            max_distance: leave out what is farther from the query, above 0 to 2.
+            page_size: memories of a page without a query, 1 to 100; absent: 100.
+            options: as on the wire. With `max_tokens` there is one page.
+        """
         wanted = search(options, query, top_k, max_distance)
+        own: Mapping[str, Any] = options.get("simple_retrieval_params") or {}
 
         def fetch(token: str | None) -> Page[Any]:
-            paged = {"pageSize": page_size, "pageToken": token}
-            given = {name: value for name, value in paged.items() if value is not None}
-            body = {**wanted, "simple_retrieval_params": given} if given else wanted
+            body = wanted
+            if "similarity_search_params" not in wanted:
+                # Only a request with a token, perhaps empty, is answered with the next one.
+                paging = {} if options.get("max_tokens") else {"pageToken": token or ""}
+                params = {"pageSize": page_size or _PAGE_ROWS, **own, **paging}
+                body = {**wanted, "simple_retrieval_params": params}
             answer = self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
             return page_of(answer, "retrievedMemories")
 
