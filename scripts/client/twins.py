@@ -14,7 +14,7 @@ _WORDS = {
     "__anext__": "__next__",
     "aclose": "close",
     "aread": "read",
-    "aiter_lines": "iter_lines",
+    "aiter_bytes": "iter_bytes",
     "asleep": "sleep",
     "agather": "gather",
     "achunks": "chunks",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -61,12 +60,11 @@ class AsyncRevisions(AsyncGroup):
         """List the keys of the revisions' labels, or the values of one key."""
         return self._items(_calls.LIST_REVISION_LABELS, "labels", options)
 
-    async def export(
+    def export(
         self, **options: Unpack[_calls.ExportRevisions]
     ) -> AsyncIterator[types.MemoryRevision]:
         """Yield the revisions of all memories as they come, however many."""
-        async for line in self._transport.lines(_calls.EXPORT_REVISIONS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_REVISIONS, options)
 
 
 class AsyncMemories(AsyncGroup):

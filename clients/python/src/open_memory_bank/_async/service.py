@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -170,19 +169,17 @@ class AsyncAudit(AsyncGroup):
         """List what was done with the service, the newest first."""
         return self._items(_calls.LIST_ALL_AUDIT_EVENTS, "auditEvents", options)
 
-    async def export(
+    def export(
         self, **options: Unpack[_calls.ExportAuditEvents]
     ) -> AsyncIterator[types.AuditEvent]:
         """Yield what was done with this engine as it comes, however much."""
-        async for line in self._transport.lines(_calls.EXPORT_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_AUDIT_EVENTS, options)
 
-    async def export_all(
+    def export_all(
         self, **options: Unpack[_calls.ExportAllAuditEvents]
     ) -> AsyncIterator[types.AuditEvent]:
         """Yield what was done with the service as it comes, however much."""
-        async for line in self._transport.lines(_calls.EXPORT_ALL_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_ALL_AUDIT_EVENTS, options)
 
 
 class AsyncService(AsyncGroup):

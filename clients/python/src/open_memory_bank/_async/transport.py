@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -59,10 +60,8 @@ class AsyncTransport:
         """Return an answer as it is, whatever its type."""
         return (await self._send(request_of(call, self.engine, ids, options))).content
 
-    async def lines(
-        self, call: Call[bytes], options: Mapping[str, Any] = _NOTHING
-    ) -> AsyncIterator[str]:
-        """Yield the lines of an answer of any length as they come.
+    async def rows(self, call: Call[bytes], options: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """Yield the JSON of each line of an answer of any length, as it comes.
 
         Raises:
             ApiError: the service refuses it.
@@ -70,14 +69,19 @@ class AsyncTransport:
         """
         request = request_of(call, self.engine, {}, options)
         response = await self._send(request, is_stream=True)
+        rest = b""
         try:
-            async for line in response.aiter_lines():
-                if line:
-                    yield line
+            async for piece in response.aiter_bytes():
+                # Texts may hold other ends of lines, such as U+2028: only a newline ends a row.
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
         except httpx.TransportError as failure:
             raise _unreachable(request, failure) from failure
         finally:
             await response.aclose()
+        if rest:
+            raise Unreachable(f"{request.method} {request.path}: the answer broke off in a row.")
 
     async def upload(
         self,

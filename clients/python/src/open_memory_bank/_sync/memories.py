@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -60,8 +59,7 @@ class Revisions(Group):
 
     def export(self, **options: Unpack[_calls.ExportRevisions]) -> Iterator[types.MemoryRevision]:
         """Yield the revisions of all memories as they come, however many."""
-        for line in self._transport.lines(_calls.EXPORT_REVISIONS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_REVISIONS, options)
 
 
 class Memories(Group):

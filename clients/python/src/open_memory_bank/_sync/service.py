@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -167,15 +166,13 @@ class Audit(Group):
 
     def export(self, **options: Unpack[_calls.ExportAuditEvents]) -> Iterator[types.AuditEvent]:
         """Yield what was done with this engine as it comes, however much."""
-        for line in self._transport.lines(_calls.EXPORT_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_AUDIT_EVENTS, options)
 
     def export_all(
         self, **options: Unpack[_calls.ExportAllAuditEvents]
     ) -> Iterator[types.AuditEvent]:
         """Yield what was done with the service as it comes, however much."""
-        for line in self._transport.lines(_calls.EXPORT_ALL_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_ALL_AUDIT_EVENTS, options)
 
 
 class Service(Group):

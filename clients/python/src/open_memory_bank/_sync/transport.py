@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -60,8 +61,8 @@ class Transport:
         """Return an answer as it is, whatever its type."""
         return (self._send(request_of(call, self.engine, ids, options))).content
 
-    def lines(self, call: Call[bytes], options: Mapping[str, Any] = _NOTHING) -> Iterator[str]:
-        """Yield the lines of an answer of any length as they come.
+    def rows(self, call: Call[bytes], options: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield the JSON of each line of an answer of any length, as it comes.
 
         Raises:
             ApiError: the service refuses it.
@@ -69,14 +70,19 @@ class Transport:
         """
         request = request_of(call, self.engine, {}, options)
         response = self._send(request, is_stream=True)
+        rest = b""
         try:
-            for line in response.iter_lines():
-                if line:
-                    yield line
+            for piece in response.iter_bytes():
+                # Texts may hold other ends of lines, such as U+2028: only a newline ends a row.
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
         except httpx.TransportError as failure:
             raise _unreachable(request, failure) from failure
         finally:
             response.close()
+        if rest:
+            raise Unreachable(f"{request.method} {request.path}: the answer broke off in a row.")
 
     def upload(
         self,

@@ -1,0 +1,47 @@
+"""What becomes of answers: streams, those that are not the service's, errors and their copies."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from open_memory_bank import (
+    ApiError,
+    Client,
+    Unreachable,
+)
+from open_memory_bank.errors import error_of
+
+_TEXT = "One line\u2028of several\u2029ends,\x85all of one row."
+
+
+def _answering(response: httpx.Response) -> Client:
+    """Return a client of a service that always answers so."""
+    return _asking(lambda _: response)
+
+
+def _asking(handle: Callable[[httpx.Request], httpx.Response]) -> Client:
+    return Client(http=httpx.Client(transport=httpx.MockTransport(handle)))
+
+
+def test_a_row_ends_at_a_newline_alone() -> None:
+    rows: list[Any] = [{"fact": _TEXT}, {"fact": "x"}]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    bank = _answering(httpx.Response(200, content=lines.encode()))
+    assert list(bank.memories.revisions.export()) == rows
+    assert list(bank.audit.export()) == rows
+
+
+def test_a_row_that_breaks_off_is_no_row() -> None:
+    bank = _answering(httpx.Response(200, content=b'{"fact": "a"}\n{"fact": 1'))
+    rows: Iterator[Any] = bank.memories.revisions.export()
+    assert next(rows) == {"fact": "a"}
+    with pytest.raises(Unreachable, match="broke off"):
+        next(rows)
+
+
+def _error(status: int, **parts: Any) -> ApiError:
+    request = httpx.Request("GET", "http://127.0.0.1/v1/keys?filter=x")
+    return error_of(httpx.Response(status, request=request, **parts))
