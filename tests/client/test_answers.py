@@ -26,6 +26,27 @@ def _asking(handle: Callable[[httpx.Request], httpx.Response]) -> Client:
     return Client(http=httpx.Client(transport=httpx.MockTransport(handle)))
 
 
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (b"<html>Sign in</html>", "text/html"),
+        (b"<html>Sign in</html>", "application/json"),
+        (b"[]", "application/json"),
+        (b"", "application/json"),
+    ],
+)
+def test_an_answer_without_an_object_is_an_error(content: bytes, media_type: str) -> None:
+    headers = {"Content-Type": media_type}
+    bank = _answering(httpx.Response(200, headers=headers, content=content))
+    for ask in (
+        lambda: bank.memories.get("m"),
+        lambda: bank.task_memory.upload("t", "n", "a", b""),
+    ):
+        with pytest.raises(ApiError, match="HTTP status 200 without JSON") as raised:
+            ask()
+        assert (raised.value.status, raised.value.http_status) == ("UNKNOWN", 200)
+
+
 def test_a_row_ends_at_a_newline_alone() -> None:
     rows: list[Any] = [{"fact": _TEXT}, {"fact": "x"}]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -40,6 +61,23 @@ def test_a_row_that_breaks_off_is_no_row() -> None:
     assert next(rows) == {"fact": "a"}
     with pytest.raises(Unreachable, match="broke off"):
         next(rows)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        None,
+        "invalid_token",
+        {"details": {"reason": "x"}},
+        {"details": "x"},
+        {"details": ["x", None]},
+    ],
+    ids=json.dumps,
+)
+def test_an_error_of_another_form_is_an_error_all_the_same(error: Any) -> None:
+    found = _error(401, json={"error": error})
+    assert (found.status, found.reason, list(found.details)) == ("UNKNOWN", "", [])
+    assert str(found) == "/v1/keys: HTTP status 401 (UNKNOWN)"
 
 
 def _error(status: int, **parts: Any) -> ApiError:

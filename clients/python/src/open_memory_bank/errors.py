@@ -159,19 +159,32 @@ _BY_STATUS: Mapping[str, type[ApiError]] = {
 }
 
 
+def object_of(response: httpx.Response) -> Any:  # noqa: ANN401 - of the caller's type
+    """Return the JSON object that an answer holds.
+
+    Raises:
+        ApiError: it holds none, as that of a proxy.
+    """
+    found = _json(response)
+    if not isinstance(found, dict):
+        raise error_of(response)
+    return found
+
+
 def error_of(response: httpx.Response) -> ApiError:
     """Return the error that an answer tells of, which has been read."""
-    try:
-        body = response.json()
-        error: Mapping[str, Any] = body["error"] if isinstance(body["error"], dict) else {}
-    except (ValueError, KeyError, TypeError):
+    body = _json(response)
+    error: Any = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
         error = {}
     status = str(error.get("status", "UNKNOWN"))
-    details = error.get("details") or ()
+    given = error.get("details")
+    details = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+    said = f"HTTP status {response.status_code}"
     return _BY_STATUS.get(status, ApiError)(
         status,
         reason_of(details),
-        str(error.get("message", f"HTTP status {response.status_code}")),
+        str(error.get("message", f"{said} without JSON" if response.is_success else said)),
         response.status_code,
         request_id=response.headers.get("x-request-id", ""),
         details=details,
@@ -186,6 +199,13 @@ def reason_of(details: Sequence[Mapping[str, Any]]) -> str:
         if detail.get("@type") == _ERROR_INFO:
             return str(detail.get("reason", ""))
     return ""
+
+
+def _json(response: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
+    try:
+        return response.json()
+    except ValueError:
+        return None
 
 
 def _seconds(header: str | None) -> float | None:

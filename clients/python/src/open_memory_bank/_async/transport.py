@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import httpx
 
 from open_memory_bank import _retries
 from open_memory_bank._requests import Call, Engine, Request, request_of
 from open_memory_bank._twins import AsyncContent, achunks, asleep
-from open_memory_bank.errors import ApiError, Unreachable, error_of
+from open_memory_bank.errors import ApiError, Unreachable, error_of, object_of
 
 Answer = TypeVar("Answer")
 
@@ -46,13 +46,12 @@ class AsyncTransport:
             more_seconds: time that the answer may take beside the client's own limit.
 
         Raises:
-            ApiError: the service refuses it.
+            ApiError: the service refuses it, or something else than the service answers.
             Unreachable: no whole answer came.
         """
         request = request_of(call, self.engine, ids, options)
-        response = await self._send(request, more_seconds=more_seconds)
-        is_json = "application/json" in response.headers.get("content-type", "")
-        return cast("Answer", response.json() if is_json else response.content)
+        found: Answer = object_of(await self._send(request, more_seconds=more_seconds))
+        return found
 
     async def content(
         self, call: Call[bytes], ids: Mapping[str, str], options: Mapping[str, Any] = _NOTHING
@@ -97,18 +96,13 @@ class AsyncTransport:
         a byte has left.
         """
         request = request_of(call, self.engine, ids, options)
-        headers = {**request.headers, "Content-Type": media_type}
-        is_bytes = isinstance(content, bytes)
-        request = Request(
-            request.method,
-            request.path,
-            request.query,
-            request.is_repeatable and is_bytes,
-            headers,
-            content if isinstance(content, bytes) else None,
-        )
-        stream = None if is_bytes else _Body(content)
-        found: Answer = (await self._send(request, body=stream)).json()
+        request = replace(request, headers={**request.headers, "Content-Type": media_type})
+        body = None
+        if isinstance(content, bytes):
+            request = replace(request, content=content)
+        else:
+            request, body = replace(request, is_repeatable=False), _Body(content)
+        found: Answer = object_of(await self._send(request, body=body))
         return found
 
     async def _send(
