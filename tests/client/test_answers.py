@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from open_memory_bank import (
     ApiError,
@@ -61,6 +62,49 @@ def test_a_row_that_breaks_off_is_no_row() -> None:
     assert next(rows) == {"fact": "a"}
     with pytest.raises(Unreachable, match="broke off"):
         next(rows)
+
+
+class _Broken(httpx.SyncByteStream):
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    @override
+    def __iter__(self) -> Iterator[bytes]:
+        if not self.is_closed:
+            raise httpx.ReadError("gone")
+        yield b""
+
+    @override
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_refusal_of_a_stream_that_breaks_off_is_closed() -> None:
+    streams: list[_Broken] = []
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        streams.append(_Broken())
+        return httpx.Response(400, stream=streams[-1])
+
+    with pytest.raises(Unreachable, match="gone"):
+        next(_asking(handle).audit.export())
+    assert [stream.is_closed for stream in streams] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("failure", "times"), [(httpx.DecodingError, 4), (httpx.LocalProtocolError, 1)]
+)
+def test_other_failures_of_the_way(failure: type[httpx.RequestError], times: int) -> None:
+    """What cannot be read may come whole the next time; what cannot be sent never can."""
+    asked = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        raise failure("broken", request=request)
+
+    with pytest.raises(Unreachable, match=r"^GET /v1beta1/.*/memories/m: broken"):
+        _asking(handle).memories.get("m")
+    assert len(asked) == times
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class AsyncTransport:
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
                     yield json.loads(line)
-        except httpx.TransportError as failure:
+        except httpx.RequestError as failure:
             raise _unreachable(request, failure) from failure
         finally:
             await response.aclose()
@@ -115,18 +115,14 @@ class AsyncTransport:
     ) -> httpx.Response:
         attempt = 0
         while True:
-            failure: Exception
             try:
                 return await self._once(request, more_seconds, body, is_stream=is_stream)
-            except ApiError as error:
-                pause = _retries.after_error(error, attempt, is_repeatable=request.is_repeatable)
-                failure = error
-            except httpx.TransportError as error:
-                repeatable = request.is_repeatable
-                pause = _retries.after_failure(error, attempt, is_repeatable=repeatable)
-                failure = _unreachable(request, error)
-            if pause is None or (body is not None and body.is_begun):
-                raise failure
+            except (ApiError, httpx.RequestError) as error:
+                pause = _retries.pause(error, attempt, is_repeatable=request.is_repeatable)
+                if pause is None or (body is not None and body.is_begun):
+                    if isinstance(error, ApiError):
+                        raise
+                    raise _unreachable(request, error) from error
             await asleep(pause)
             attempt += 1
 
@@ -147,8 +143,10 @@ class AsyncTransport:
         response = await self.http.send(built, stream=is_stream, follow_redirects=False)
         if response.is_success:
             return response
-        await response.aread()
-        await response.aclose()
+        try:
+            await response.aread()
+        finally:
+            await response.aclose()
         raise error_of(response)
 
 

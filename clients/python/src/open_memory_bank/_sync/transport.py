@@ -76,7 +76,7 @@ class Transport:
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
                     yield json.loads(line)
-        except httpx.TransportError as failure:
+        except httpx.RequestError as failure:
             raise _unreachable(request, failure) from failure
         finally:
             response.close()
@@ -116,18 +116,14 @@ class Transport:
     ) -> httpx.Response:
         attempt = 0
         while True:
-            failure: Exception
             try:
                 return self._once(request, more_seconds, body, is_stream=is_stream)
-            except ApiError as error:
-                pause = _retries.after_error(error, attempt, is_repeatable=request.is_repeatable)
-                failure = error
-            except httpx.TransportError as error:
-                repeatable = request.is_repeatable
-                pause = _retries.after_failure(error, attempt, is_repeatable=repeatable)
-                failure = _unreachable(request, error)
-            if pause is None or (body is not None and body.is_begun):
-                raise failure
+            except (ApiError, httpx.RequestError) as error:
+                pause = _retries.pause(error, attempt, is_repeatable=request.is_repeatable)
+                if pause is None or (body is not None and body.is_begun):
+                    if isinstance(error, ApiError):
+                        raise
+                    raise _unreachable(request, error) from error
             sleep(pause)
             attempt += 1
 
@@ -148,8 +144,10 @@ class Transport:
         response = self.http.send(built, stream=is_stream, follow_redirects=False)
         if response.is_success:
             return response
-        response.read()
-        response.close()
+        try:
+            response.read()
+        finally:
+            response.close()
         raise error_of(response)
 
 
