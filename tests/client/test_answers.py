@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
+from time import time
 from typing import Any
 
 import httpx
@@ -105,6 +107,27 @@ def test_other_failures_of_the_way(failure: type[httpx.RequestError], times: int
     with pytest.raises(Unreachable, match=r"^GET /v1beta1/.*/memories/m: broken"):
         _asking(handle).memories.get("m")
     assert len(asked) == times
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("-1", 0, 0),
+        (formatdate(time() + 3600, usegmt=True), 3400, 3600),
+        (formatdate(0, usegmt=True), 0, 0),
+    ],
+    ids=["number", "part", "negative", "date", "past"],
+)
+def test_a_time_to_wait_is_a_number_or_a_date(header: str, least: float, most: float) -> None:
+    seconds = _error(429, headers={"Retry-After": header}).retry_after
+    assert seconds is not None
+    assert least <= seconds <= most
+
+
+def test_a_time_to_wait_that_is_neither_is_none() -> None:
+    assert _error(429, headers={"Retry-After": "soon"}).retry_after is None
 
 
 @pytest.mark.parametrize(

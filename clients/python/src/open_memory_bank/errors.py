@@ -5,7 +5,9 @@ Messages name the path of a request, never its key or its body.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -209,7 +211,14 @@ def _json(response: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _seconds(header: str | None) -> float | None:
-    try:
-        return None if header is None else max(0.0, float(header))
-    except ValueError:  # a date, which this service does not send
+    """Return the seconds of `Retry-After`: a number, or from a proxy perhaps a date."""
+    if header is None:
         return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds)
