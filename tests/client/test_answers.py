@@ -1,6 +1,8 @@
 """What becomes of answers: streams, those that are not the service's, errors and their copies."""
 
+import copy
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from time import time
@@ -13,9 +15,12 @@ from typing_extensions import override
 from open_memory_bank import (
     ApiError,
     Client,
+    MemoryBankError,
+    OperationFailed,
     Unreachable,
+    WaitTimeout,
 )
-from open_memory_bank.errors import error_of
+from open_memory_bank.errors import Unauthenticated, error_of
 
 _TEXT = "One line\u2028of several\u2029ends,\x85all of one row."
 
@@ -150,3 +155,36 @@ def test_an_error_of_another_form_is_an_error_all_the_same(error: Any) -> None:
 def _error(status: int, **parts: Any) -> ApiError:
     request = httpx.Request("GET", "http://127.0.0.1/v1/keys?filter=x")
     return error_of(httpx.Response(status, request=request, **parts))
+
+
+def _failed() -> OperationFailed:
+    metadata = {"inputTokenCount": 7}
+    error = {"code": 4, "message": "Too slow."}
+    return OperationFailed({"name": "operations/o1", "error": error, "metadata": metadata})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _error(401, json={"error": {"status": "UNAUTHENTICATED", "message": "No key."}}),
+        _failed(),
+        Unreachable("GET /healthz: gone"),
+        WaitTimeout(None, "operations/o1", 60),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_comes_to_another_process_whole(error: MemoryBankError) -> None:
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is type(error)
+        assert str(again) == str(error) != ""
+        assert vars(again) == vars(error)
+
+
+def test_an_error_is_of_its_code() -> None:
+    assert type(_error(401, json={"error": {"status": "UNAUTHENTICATED"}})) is Unauthenticated
+
+
+def test_a_wait_comes_to_another_process_without_its_connection() -> None:
+    again = pickle.loads(pickle.dumps(WaitTimeout(_answering(httpx.Response(200)), "o1", 60)))
+    assert str(again) == "o1 is not done after 60 s; it goes on."
+    assert again.operation is None

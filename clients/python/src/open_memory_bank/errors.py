@@ -18,6 +18,14 @@ _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 class MemoryBankError(Exception):
     """Any error that this package raises about a request that was sent."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Else pickle would call the class with its message alone.
+        return _empty, (type(self),), {**vars(self), "args": self.args}
+
+
+def _empty(kind: type[MemoryBankError]) -> MemoryBankError:
+    return kind.__new__(kind)
+
 
 class Unreachable(MemoryBankError):
     """No whole answer came: the connection failed, broke or took too long."""
@@ -136,12 +144,17 @@ class WaitTimeout(MemoryBankError, TimeoutError):
     """An operation was not done in time; it goes on.
 
     Attributes:
-        operation: its handle, `Operation` or `AsyncOperation`, to go on waiting with.
+        operation: its handle, `Operation` or `AsyncOperation`, to go on waiting with; None in
+            another process, which has no connection of it.
     """
 
     def __init__(self, operation: Any, name: str, seconds: float) -> None:  # noqa: ANN401 - of either client
         super().__init__(f"{name} is not done after {seconds:g} s; it goes on.")
         self.operation = operation
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, made_of, state = super().__reduce__()
+        return make, made_of, {**state, "operation": None}
 
 
 _BY_STATUS: Mapping[str, type[ApiError]] = {
