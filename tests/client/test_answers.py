@@ -188,3 +188,23 @@ def test_a_wait_comes_to_another_process_without_its_connection() -> None:
     again = pickle.loads(pickle.dumps(WaitTimeout(_answering(httpx.Response(200)), "o1", 60)))
     assert str(again) == "o1 is not done after 60 s; it goes on."
     assert again.operation is None
+
+
+def test_answers_of_models_may_take_longer() -> None:
+    seen: list[float] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request.extensions["timeout"]["read"])
+        return httpx.Response(200, json={})
+
+    bank = _asking(handle)
+    bank.memories.get("m")
+    bank.sessions.context("s")
+    bank.sessions.context("s", consistency="wait")
+    bank.memories.recall(scope={"user_id": "42"}, query="x")
+    bank.sessions.recall("s", query="x")
+    bank.sessions.recall_all(query="x")
+    bank.memory_tools.call("remember", {})
+    bank.task_memory.query("t", "n", query="x")
+    bank.task_memory.summarize("t", "n")
+    assert seen == [30, 30, 90, 90, 90, 90, 90, 150, 690]

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from open_memory_bank import _calls, types
-from open_memory_bank._async.group import AsyncGroup
+from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
 from open_memory_bank._async.transport import AsyncTransport
@@ -172,7 +172,7 @@ class AsyncMemories(AsyncGroup):
         self, **options: Unpack[_calls.RecallMemories]
     ) -> types.RecallMemoriesResponse:
         """Return the facts of a scope nearest to a `query`, or an answer made from them."""
-        return await self._ask(_calls.RECALL_MEMORIES, {}, options)
+        return await self._ask(_calls.RECALL_MEMORIES, {}, options, more_seconds=MODEL_SECONDS)
 
     async def start_generate(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from open_memory_bank import _calls, types
 from open_memory_bank._page import Page, page_of
 from open_memory_bank._requests import json_bytes
-from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.group import MODEL_SECONDS, Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
@@ -163,7 +163,7 @@ class Memories(Group):
 
     def recall(self, **options: Unpack[_calls.RecallMemories]) -> types.RecallMemoriesResponse:
         """Return the facts of a scope nearest to a `query`, or an answer made from them."""
-        return self._ask(_calls.RECALL_MEMORIES, {}, options)
+        return self._ask(_calls.RECALL_MEMORIES, {}, options, more_seconds=MODEL_SECONDS)
 
     def start_generate(
         self,
