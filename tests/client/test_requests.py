@@ -8,7 +8,7 @@ import pytest
 
 from open_memory_bank import AsyncClient, Client, _calls
 from open_memory_bank._requests import Engine, engine_of, metadata_value, request_of
-from open_memory_bank._values import search, source, update_mask
+from open_memory_bank._values import search, source
 
 _HERE = Engine("default", "local", "1")
 _PLACE = "/v1beta1/projects/default/locations/local/reasoningEngines"
@@ -134,13 +134,6 @@ def test_a_search_is_a_query_with_its_limits() -> None:
     assert search({"scope": {}}, None, None, None) == {"scope": {}}
     with pytest.raises(ValueError, match="query"):
         search({}, None, 3, None)
-
-
-def test_the_mask_of_an_update_is_what_is_given() -> None:
-    besides = frozenset({"memory_id"})
-    options = {"fact": "x", "ttl": None, "etag": "1", "memory_id": "m"}
-    assert update_mask(options, besides) == {**options, "update_mask": "fact,ttl"}
-    assert update_mask({"update_mask": "*"}, besides) == {"update_mask": "*"}
 
 
 def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:

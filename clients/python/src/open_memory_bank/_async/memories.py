@@ -13,7 +13,7 @@ from open_memory_bank._async.transport import AsyncTransport
 from open_memory_bank._page import Page, page_of
 from open_memory_bank._requests import json_bytes
 from open_memory_bank._twins import AsyncContent, agather
-from open_memory_bank._values import Turns, search, source, update_mask
+from open_memory_bank._values import Turns, search, source
 from open_memory_bank.errors import NotFound
 
 if TYPE_CHECKING:
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 _LINES = "application/x-ndjson"
 _READ_AT_ONCE = 8
 _PAGE_ROWS = 100
-_ABOUT_REVISIONS = frozenset(
-    {
-        "disable_memory_revisions",
-        "memory_id",
-        "revision_expire_time",
-        "revision_labels",
-        "revision_ttl",
-    }
-)
 
 
 class AsyncRevisions(AsyncGroup):
@@ -99,9 +90,8 @@ class AsyncMemories(AsyncGroup):
         self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateMemory]
     ) -> types.AnsweredMemory:
         """Change the fields that are given, or those of `update_mask`; return the memory."""
-        masked = update_mask(options, _ABOUT_REVISIONS)
         found: types.AnsweredMemory = await self._done(
-            _calls.UPDATE_MEMORY, {"memory": memory}, masked, wait_seconds
+            _calls.UPDATE_MEMORY, {"memory": memory}, options, wait_seconds
         )
         return found
 
@@ -160,7 +150,7 @@ class AsyncMemories(AsyncGroup):
             answer = await self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
             return page_of(answer, "retrievedMemories")
 
-        return AsyncItems(fetch)
+        return AsyncItems(fetch, own.get("pageToken"))
 
     async def retrieve_profiles(
         self, **options: Unpack[_calls.RetrieveProfiles]

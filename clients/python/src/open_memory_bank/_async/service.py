@@ -9,7 +9,6 @@ from open_memory_bank import _calls, types
 from open_memory_bank._async.group import AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -83,9 +82,8 @@ class AsyncEngines(AsyncGroup):
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateReasoningEngine]
     ) -> types.AnsweredEngine:
         """Change the fields of this engine that are given, or those of `update_mask`."""
-        masked = update_mask(options, frozenset())
         found: types.AnsweredEngine = await self._done(
-            _calls.UPDATE_REASONING_ENGINE, {}, masked, wait_seconds
+            _calls.UPDATE_REASONING_ENGINE, {}, options, wait_seconds
         )
         return found
 

@@ -9,7 +9,6 @@ from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
 from open_memory_bank._async.transport import AsyncTransport
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,8 +61,7 @@ class AsyncSessions(AsyncGroup):
 
     async def update(self, session: str, **options: Unpack[_calls.UpdateSession]) -> types.Session:
         """Change the fields that are given, or those of `update_mask`; return the session."""
-        masked = update_mask(options, frozenset({"session_id"}))
-        return await self._ask(_calls.UPDATE_SESSION, {"session": session}, masked)
+        return await self._ask(_calls.UPDATE_SESSION, {"session": session}, options)
 
     async def delete(
         self, session: str, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteSession]

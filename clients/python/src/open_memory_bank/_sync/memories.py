@@ -14,7 +14,7 @@ from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
 from open_memory_bank._twins import Content, gather
-from open_memory_bank._values import Turns, search, source, update_mask
+from open_memory_bank._values import Turns, search, source
 from open_memory_bank.errors import NotFound
 
 if TYPE_CHECKING:
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 _LINES = "application/x-ndjson"
 _READ_AT_ONCE = 8
 _PAGE_ROWS = 100
-_ABOUT_REVISIONS = frozenset(
-    {
-        "disable_memory_revisions",
-        "memory_id",
-        "revision_expire_time",
-        "revision_labels",
-        "revision_ttl",
-    }
-)
 
 
 class Revisions(Group):
@@ -92,9 +83,8 @@ class Memories(Group):
         self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateMemory]
     ) -> types.AnsweredMemory:
         """Change the fields that are given, or those of `update_mask`; return the memory."""
-        masked = update_mask(options, _ABOUT_REVISIONS)
         found: types.AnsweredMemory = self._done(
-            _calls.UPDATE_MEMORY, {"memory": memory}, masked, wait_seconds
+            _calls.UPDATE_MEMORY, {"memory": memory}, options, wait_seconds
         )
         return found
 
@@ -153,7 +143,7 @@ class Memories(Group):
             answer = self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
             return page_of(answer, "retrievedMemories")
 
-        return Items(fetch)
+        return Items(fetch, own.get("pageToken"))
 
     def retrieve_profiles(
         self, **options: Unpack[_calls.RetrieveProfiles]

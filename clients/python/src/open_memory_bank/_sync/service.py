@@ -10,7 +10,6 @@ from open_memory_bank import _calls, types
 from open_memory_bank._sync.group import Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,9 +79,8 @@ class Engines(Group):
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateReasoningEngine]
     ) -> types.AnsweredEngine:
         """Change the fields of this engine that are given, or those of `update_mask`."""
-        masked = update_mask(options, frozenset())
         found: types.AnsweredEngine = self._done(
-            _calls.UPDATE_REASONING_ENGINE, {}, masked, wait_seconds
+            _calls.UPDATE_REASONING_ENGINE, {}, options, wait_seconds
         )
         return found
 

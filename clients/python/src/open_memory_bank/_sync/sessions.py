@@ -10,7 +10,6 @@ from open_memory_bank._sync.group import MODEL_SECONDS, Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,8 +60,7 @@ class Sessions(Group):
 
     def update(self, session: str, **options: Unpack[_calls.UpdateSession]) -> types.Session:
         """Change the fields that are given, or those of `update_mask`; return the session."""
-        masked = update_mask(options, frozenset({"session_id"}))
-        return self._ask(_calls.UPDATE_SESSION, {"session": session}, masked)
+        return self._ask(_calls.UPDATE_SESSION, {"session": session}, options)
 
     def delete(
         self, session: str, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteSession]
