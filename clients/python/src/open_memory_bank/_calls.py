@@ -2258,7 +2258,7 @@ class UploadArtifact(TypedDict, total=False):
     etag: str | None
     """Version that is changed; the change of another one is refused."""
     content_digest: str | None
-    """`sha-256=:...:` of the bytes."""
+    """Digest of the bytes, as `sha-256=:...:`."""
 
 
 VALIDATE_REASONING_ENGINE: Call[types.Empty] = Call(

@@ -65,9 +65,9 @@ class AsyncClient:
         if key and address.scheme == "http" and not is_here(address.host):
             said = f"The key travels unencrypted to {address.host}; use https."
             warnings.warn(said, stacklevel=2)
-        self._owned = httpx.AsyncClient() if http is None else None
+        self._is_owner = http is None
         self._transport = AsyncTransport(
-            http=http or self._owned or httpx.AsyncClient(),
+            http=httpx.AsyncClient() if http is None else http,
             url=str(address).rstrip("/"),
             key=key,
             engine=engine_of(engine),
@@ -98,15 +98,15 @@ class AsyncClient:
             engine: id or full name.
         """
         other = object.__new__(type(self))
-        other._owned = None
+        other._is_owner = False
         other._transport = replace(self._transport, engine=engine_of(engine))
         other._group()
         return other
 
     async def aclose(self) -> None:
         """Close its connections, unless they are another's."""
-        if self._owned is not None:
-            await self._owned.aclose()
+        if self._is_owner:
+            await self._transport.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self

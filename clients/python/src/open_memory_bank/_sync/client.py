@@ -66,9 +66,9 @@ class Client:
         if key and address.scheme == "http" and not is_here(address.host):
             said = f"The key travels unencrypted to {address.host}; use https."
             warnings.warn(said, stacklevel=2)
-        self._owned = httpx.Client() if http is None else None
+        self._is_owner = http is None
         self._transport = Transport(
-            http=http or self._owned or httpx.Client(),
+            http=httpx.Client() if http is None else http,
             url=str(address).rstrip("/"),
             key=key,
             engine=engine_of(engine),
@@ -99,15 +99,15 @@ class Client:
             engine: id or full name.
         """
         other = object.__new__(type(self))
-        other._owned = None
+        other._is_owner = False
         other._transport = replace(self._transport, engine=engine_of(engine))
         other._group()
         return other
 
     def close(self) -> None:
         """Close its connections, unless they are another's."""
-        if self._owned is not None:
-            self._owned.close()
+        if self._is_owner:
+            self._transport.http.close()
 
     def __enter__(self) -> Self:
         return self
