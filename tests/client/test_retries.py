@@ -3,12 +3,14 @@
 import io
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from open_memory_bank import (
     Aborted,
@@ -175,6 +177,23 @@ def test_bytes_are_sent_again_and_a_file_is_not(server: Proxy, bank: Client) -> 
     with pytest.raises(Unavailable):
         bank.task_memory.upload("t", "n", "a", io.BytesIO(b"word"))
     assert [seen.body for seen in server.seen] == [b"word"] * 3
+
+
+async def test_a_file_is_read_beside_the_event_loop(server: Proxy) -> None:
+    threads = []
+
+    class File(io.BytesIO):
+        @override
+        def read(self, size: int | None = -1, /) -> bytes:
+            threads.append(threading.get_ident())
+            return super().read(size)
+
+    server.faults.append(_answer({}))
+    async with AsyncClient(server.url) as bank:
+        await bank.task_memory.upload("t", "n", "a", File(b"word"))
+    assert [seen.body for seen in server.seen] == [b"word"]
+    assert threads != []
+    assert threading.get_ident() not in threads
 
 
 def test_an_operation_is_waited_for(server: Proxy, bank: Client) -> None:

@@ -11,7 +11,7 @@ import httpx
 
 from open_memory_bank import _retries
 from open_memory_bank._requests import Call, Engine, Request, request_of
-from open_memory_bank._twins import AsyncContent, achunks, asleep
+from open_memory_bank._twins import AsyncContent, AsyncPieces, achunks, asleep
 from open_memory_bank.errors import ApiError, Unreachable, error_of, object_of
 
 Answer = TypeVar("Answer")
@@ -153,7 +153,7 @@ class AsyncTransport:
 class _Body:
     """A body that can be read once."""
 
-    def __init__(self, content: AsyncContent) -> None:
+    def __init__(self, content: AsyncPieces) -> None:
         self._content = content
         self.is_begun = False
 

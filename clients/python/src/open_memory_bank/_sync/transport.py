@@ -12,7 +12,7 @@ import httpx
 
 from open_memory_bank import _retries
 from open_memory_bank._requests import Call, Engine, Request, request_of
-from open_memory_bank._twins import Content, chunks, sleep
+from open_memory_bank._twins import Content, Pieces, chunks, sleep
 from open_memory_bank.errors import ApiError, Unreachable, error_of, object_of
 
 Answer = TypeVar("Answer")
@@ -154,7 +154,7 @@ class Transport:
 class _Body:
     """A body that can be read once."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: Pieces) -> None:
         self._content = content
         self.is_begun = False
 
