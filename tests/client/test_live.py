@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -49,7 +50,8 @@ def test_a_lost_answer_is_one_memory(bank: Client, between: Proxy, kind: Any) ->
     memory = bank.memories.create(scope=_SCOPE, fact=_SEATS, metadata={"n": 1, "s": "x"})
     assert memory["metadata"] == {"n": {"doubleValue": 1}, "s": {"stringValue": "x"}}
     between.faults.append(Fault(kind))
-    assert bank.memories.update(memory["name"], fact="I prefer aisle seats.")["fact"] is not None
+    changed = bank.memories.update(memory["name"], fact="I prefer aisle seats.")
+    assert changed["fact"] == "I prefer aisle seats."
     assert len(list(bank.memories.list())) == 1
     assert len(list(bank.memories.revisions.list(memory["name"]))) == 2
 
@@ -177,7 +179,7 @@ async def test_a_session_of_agents_gives_back_what_it_was_given(awaited: AsyncCl
     await session.add_items(items[1:])
     assert await session.get_items() == items
     assert await MemoryBankSession(awaited, "agents", "42").get_items(2) == [_SAID]
-    session.session_settings = {"limit": 1}
+    session.session_settings = SimpleNamespace(limit=1)
     assert await session.get_items() == [_SAID]
     session.session_settings = None
     assert [await session.pop_item(), await session.pop_item()] == [_SAID, _OUTPUT]
