@@ -157,7 +157,7 @@ def rotate(
     key: _Key,
     *,
     grace: Annotated[
-        str, typer.Option(help="How long the former secrets stay valid, such as 1h.")
+        str, typer.Option(help="Time for which the former secrets stay valid, such as 1h.")
     ] = "0s",
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
