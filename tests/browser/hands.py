@@ -1,9 +1,17 @@
 """Three ways to use a page: a pointer, keys alone, and a pointer without scripts."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from playwright.sync_api import Locator, Page, expect
+
+if TYPE_CHECKING:
+    from typing_extensions import override
+else:
+    # The environment of these tests does not have that package.
+    def override(method: Any) -> Any:
+        return method
+
 
 _MOST_TABS = 200
 _REFRESHES = 50
@@ -45,6 +53,7 @@ class PointerWithoutScripts(Pointer):
 
     options: ClassVar[Mapping[str, bool]] = {"java_script_enabled": False}
 
+    @override
     def await_text(self, part: Locator, text: str) -> None:
         """Press `Refresh` until a part has a text."""
         for _ in range(_REFRESHES):
@@ -57,6 +66,7 @@ class PointerWithoutScripts(Pointer):
 class Keys(Pointer):
     """Uses a page by keys alone."""
 
+    @override
     def press(self, target: Locator, *, leaves: bool = True) -> None:
         """Press a link or a button."""
         self._reach(target)
@@ -66,18 +76,21 @@ class Keys(Pointer):
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
 
+    @override
     def write(self, field: Locator, text: str) -> None:
         """Replace what a field holds."""
         self._reach(field)
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)
 
+    @override
     def pick(self, field: Locator, option: str) -> None:
         """Pick the option of a list, by its first letters."""
         self._reach(field)
         self.page.keyboard.type(option)
         expect(field).to_have_value(option)
 
+    @override
     def tick(self, box: Locator) -> None:
         """Choose a box, or one of several: the chosen one is reached, the arrows go on."""
         if box.get_attribute("type") != "radio":
