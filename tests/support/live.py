@@ -4,10 +4,11 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx
 
@@ -17,6 +18,9 @@ from tests.support.variables import with_constants
 
 KEY = "live-server-admin-key"
 _START_SECONDS = 60
+
+Starting = Callable[[Sequence[str], Mapping[str, str], IO[bytes], IO[bytes]], forks.Process]
+"""Starts Python: `forks.start` or, with nothing imported yet, `forks.start_anew`."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ def start(
     data_dir: Path,
     port: int | None = None,
     program: Sequence[str] = ("-m", "app.process.cli"),
+    *,
+    starting: Starting = forks.start,
     **environment: str,
 ) -> LiveServer:
     """Start `memory-bank serve`, or a program that does it, and wait until it answers.
@@ -65,7 +71,7 @@ def start(
     arguments = [*program, "serve", "--port", str(port), "--data-dir", str(data_dir)]
     variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **with_constants(environment)}
     with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:
-        process = forks.start(arguments, variables, output, errors)
+        process = starting(arguments, variables, output, errors)
     server = LiveServer(port, process)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -86,8 +92,10 @@ def stop(server: LiveServer) -> None:
 
 
 @contextmanager
-def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
-    server = start(data_dir, None, **environment)
+def live_server(
+    data_dir: Path, *, starting: Starting = forks.start, **environment: str
+) -> Iterator[LiveServer]:
+    server = start(data_dir, None, starting=starting, **environment)
     try:
         yield server
     finally:
