@@ -18,8 +18,7 @@ from benchmarks.mcp.cost import measure_cost
 from benchmarks.mcp.load import measure_load
 from benchmarks.mcp.starts import measure_starts
 from benchmarks.surroundings import data_folder
-from tests.support.forks import start_anew
-from tests.support.live import live_server
+from tests.support.live import fresh_server
 
 
 def main() -> None:
@@ -33,7 +32,7 @@ def main() -> None:
     asked = parser.parse_args()
     kept = []
     with data_folder() as folder:
-        with live_server(folder, starting=start_anew, MEMORY_BANK_EMBEDDER="hash") as server:
+        with fresh_server(folder, MEMORY_BANK_EMBEDDER="hash") as server:
             kept.append(measure_cost(server, asked.rounds, 3))
             print()
             kept.append(measure_load(server, asked.clients, asked.seconds, asked.warm_up))

@@ -10,9 +10,8 @@ import httpx
 
 from benchmarks.mcp.load import MB
 from benchmarks.processes import cpu_seconds
-from tests.support.forks import start_anew
 from tests.support.heavy import memory
-from tests.support.live import KEY, LiveServer, live_server
+from tests.support.live import KEY, LiveServer, fresh_server
 from tests.support.tools import mcp_message
 
 _SETTLED_SECONDS = 2
@@ -38,9 +37,7 @@ class _First(NamedTuple):
 
 def _start(folder: Path, *, has_mcp: bool) -> tuple[_Start, _First | None]:
     began = perf_counter()
-    with live_server(
-        folder, starting=start_anew, MEMORY_BANK_EMBEDDER="hash", MEMORY_BANK_MCP=str(has_mcp)
-    ) as server:
+    with fresh_server(folder, MEMORY_BANK_EMBEDDER="hash", MEMORY_BANK_MCP=str(has_mcp)) as server:
         seconds = perf_counter() - began
         sleep(_SETTLED_SECONDS)
         start = _Start(seconds, cpu_seconds(server.process.pid), memory(server) / MB)

@@ -19,8 +19,9 @@ from tests.support.variables import with_constants
 KEY = "live-server-admin-key"
 _START_SECONDS = 60
 
-Starting = Callable[[Sequence[str], Mapping[str, str], IO[bytes], IO[bytes]], forks.Process]
-"""Starts Python: `forks.start` or, with nothing imported yet, `forks.start_anew`."""
+_PROGRAM = ("-m", "app.process.cli")
+
+_Starting = Callable[[Sequence[str], Mapping[str, str], IO[bytes], IO[bytes]], forks.Process]
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,23 @@ def start_in_steps(data_dir: Path, port: int, rows: int) -> LiveServer:
 def start(
     data_dir: Path,
     port: int | None = None,
-    program: Sequence[str] = ("-m", "app.process.cli"),
-    *,
-    starting: Starting = forks.start,
+    program: Sequence[str] = _PROGRAM,
     **environment: str,
 ) -> LiveServer:
     """Start `memory-bank serve`, or a program that does it, and wait until it answers.
 
     In an empty data folder it finds a migrated database, unless it is given another one.
     """
+    return _start(forks.start, data_dir, port, program, environment)
+
+
+def _start(
+    starting: _Starting,
+    data_dir: Path,
+    port: int | None,
+    program: Sequence[str],
+    environment: Mapping[str, str],
+) -> LiveServer:
     if "MEMORY_BANK_DATABASE_URL" not in environment:
         fill(data_dir)
     port = port or free_port()
@@ -92,10 +101,18 @@ def stop(server: LiveServer) -> None:
 
 
 @contextmanager
-def live_server(
-    data_dir: Path, *, starting: Starting = forks.start, **environment: str
-) -> Iterator[LiveServer]:
-    server = start(data_dir, None, starting=starting, **environment)
+def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
+    server = start(data_dir, None, **environment)
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+@contextmanager
+def fresh_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
+    """Serve by a Python that has imported nothing before, as an operator starts it."""
+    server = _start(forks.start_anew, data_dir, None, _PROGRAM, environment)
     try:
         yield server
     finally:
