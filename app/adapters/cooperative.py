@@ -12,13 +12,22 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-async def each(items: Iterable[In], work: Callable[[In], Out]) -> list[Out]:
-    """Return `work(item)` of each item, yielding to the event loop first and every millisecond."""
+async def each(
+    items: Iterable[In], work: Callable[[In], Out], *, pause_seconds: float = 0
+) -> list[Out]:
+    """Return `work(item)` of each item, yielding to the event loop first and every millisecond.
+
+    Args:
+        items: in the order of the results.
+        work: takes a small part of a millisecond.
+        pause_seconds: how long each yield lasts at least. Work that nobody waits for gives way to
+            a whole request, rather than to one step of it.
+    """
     results: list[Out] = []
     ends = 0.0
     for item in items:
         if perf_counter() >= ends:
-            await asyncio.sleep(0)
+            await asyncio.sleep(pause_seconds)
             ends = perf_counter() + _TURN_SECONDS
         results.append(work(item))
     return results

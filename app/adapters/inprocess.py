@@ -47,6 +47,8 @@ class InProcess:
         host: the `Host` of the request that is served.
         address: the IP address of its sender.
         request_id: its id, which the calls share.
+        is_given_up: whether its client no longer waits, which ends what a call waits for; None: it
+            does not matter.
     """
 
     application: Application
@@ -55,6 +57,7 @@ class InProcess:
     host: str
     address: str | None
     request_id: str
+    is_given_up: Callable[[], Awaitable[bool]] | None = None
 
     async def call(
         self,
@@ -110,4 +113,20 @@ class InProcess:
     async def _handed_over(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         scope[CALLER] = self.caller
         scope[SURFACE] = self.surface
-        await self.application(scope, receive, send)
+        await self.application(scope, self._watching(receive), send)
+
+    def _watching(self, receive: _Receive) -> _Receive:
+        """Return a `receive` that, after the body, ends when the client of the request is gone."""
+        if self.is_given_up is None:
+            return receive
+        is_given_up, has_body = self.is_given_up, False
+
+        async def watching() -> _Message:
+            nonlocal has_body
+            if has_body and await is_given_up():
+                return {"type": "http.disconnect"}
+            message = await receive()
+            has_body = not message.get("more_body")
+            return message
+
+        return watching

@@ -30,7 +30,7 @@ _SCHEDSTAT = "/proc/thread-self/schedstat"
 
 LAG = Histogram(
     "memory_bank_event_loop_lag_seconds",
-    "How late the event loop was at moments 100 ms apart.",
+    "Lag of the event loop at moments 100 ms apart.",
     buckets=_BUCKETS,
 )
 STALL = Histogram(

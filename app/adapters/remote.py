@@ -15,17 +15,21 @@ def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
 
     Args:
         key: of the service.
-        refused: told the message of each answer that is an error of the service.
+        refused: told the message of each answer that is an error, but no message of JSON-RPC.
     """
 
     async def listen(response: httpx2.Response) -> None:
         if response.status_code < _REFUSALS:
             return
         try:
-            message = json.loads(await response.aread())["error"]["message"]
+            answer = json.loads(await response.aread())
+            message = str(answer["error"]["message"])
         except (ValueError, LookupError, TypeError):
+            # Of something before the service, or of another service.
+            refused(f"The service answers with status {response.status_code}.")
             return
-        refused(str(message))
+        if "jsonrpc" not in answer:
+            refused(message)
 
     return httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"},

@@ -21,12 +21,24 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000
 
 
+_HIDDEN = frozenset({"Cc", "Cf"})
+
+
+_JOINERS = frozenset("\u200c\u200d")
+"""Characters that scripts and emoji need within words."""
+
+
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 
 def clean(text: str) -> str:
     """Remove the characters that a database cannot hold or a reader cannot see."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def is_hidden(character: str) -> bool:
+    """Return True if a reader sees nothing of a character, or it changes the text's direction."""
+    return character not in _JOINERS and unicodedata.category(character) in _HIDDEN
 
 
 def fold(text: str) -> str:

@@ -6,6 +6,8 @@ The proxy, `app.surfaces.mcp.stdio`, is slow to import and so imported only when
 import asyncio
 import json
 import shlex
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,9 +17,10 @@ from app.settings.environment import PREFIX, environment
 
 KEY_VARIABLE = f"{PREFIX}CLIENT_KEY"
 _URL_VARIABLE = f"{PREFIX}CLIENT_URL"
-_DEFAULT_URL = "http://127.0.0.1:8000"
+_DEFAULT_PORT = 8_000
 _PATH = "/mcp"
 _NAME = "memory"
+_COMMAND = "memory-bank"
 
 
 def mcp(
@@ -55,7 +58,10 @@ def _pair(written: str) -> tuple[str, str]:
 
 def endpoint() -> str:
     """Return the URL of the MCP endpoint as clients see it."""
-    return environment().get(_URL_VARIABLE, _DEFAULT_URL).rstrip("/") + _PATH
+    known = environment()
+    port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
+    named = (known.get(variable) for variable in (_URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))
+    return (next(filter(None, named), None) or f"http://127.0.0.1:{port}").rstrip("/") + _PATH
 
 
 def connecting_lines(secret: str, url: str) -> str:
@@ -63,7 +69,7 @@ def connecting_lines(secret: str, url: str) -> str:
     header = {"Authorization": f"Bearer {secret}"}
     http = {"url": url, "headers": header}
     proxy = {
-        "command": "memory-bank",
+        "command": _command(),
         "args": ["mcp", "--url", url],
         "env": {KEY_VARIABLE: secret},
     }
@@ -76,6 +82,12 @@ def connecting_lines(secret: str, url: str) -> str:
         "Claude Desktop, in claude_desktop_config.json": _json({"mcpServers": {_NAME: proxy}}),
     }
     return "\n\n".join(f"{client}:\n{text}" for client, text in lines.items())
+
+
+def _command() -> str:
+    """Return the command by its whole path, since an agent may have no other `PATH`."""
+    beside = Path(sys.executable).with_name(_COMMAND)
+    return str(beside) if beside.exists() else _COMMAND
 
 
 def _json(value: object) -> str:

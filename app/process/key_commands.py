@@ -51,6 +51,7 @@ _ForAgent = Annotated[
         " that connect agents as well.",
     ),
 ]
+_USER = "user_id"
 _OPTIONS = {
     "displayName": "--name",
     "roles": "--role",
@@ -95,7 +96,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     if for_agent is not None:
         name = name or f"agent of {for_agent}"
         role = role or ["editor"]
-        condition = [*(condition or ()), f"user_id={for_agent}"]
+        condition = _with_user(condition or [], for_agent)
     if name is None:
         fail("Give a --name, or --for-agent.", MISUSED)
     if not (role or permission):
@@ -113,8 +114,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
     _show_secret(made, as_json=as_json)
     if for_agent is not None and not as_json:
-        url = endpoint() if not engine or len(engine) == 1 else f"{endpoint()}/{engine[0]}"
-        typer.echo(f"\n{connecting_lines(made.secret or '', url)}")
+        _show_connecting(made)
 
 
 @app.command("list")
@@ -157,7 +157,7 @@ def rotate(
     key: _Key,
     *,
     grace: Annotated[
-        str, typer.Option(help="How long the former secrets stay valid, such as 1h.")
+        str, typer.Option(help="Time for which the former secrets stay valid, such as 1h.")
     ] = "0s",
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
@@ -173,6 +173,13 @@ def rotate(
         named=key,
     )
     _show_secret(rotated, as_json=as_json)
+
+
+def _with_user(conditions: list[str], user: str) -> list[str]:
+    """Return the conditions of the key of a user's agent."""
+    if any(pair.partition("=")[0] == _USER for pair in conditions):
+        fail(f"--condition: {_USER} is what --for-agent sets.", MISUSED)
+    return [*conditions, f"{_USER}={user}"]
 
 
 def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: ANN401 - as read has it
@@ -224,6 +231,12 @@ def _show_secret(key: "ApiKey", *, as_json: bool) -> None:
         return
     typer.echo(key.name)
     typer.echo(f"API key, shown only this once: {key.secret}")
+
+
+def _show_connecting(key: "ApiKey") -> None:
+    # A key of one engine is served that one.
+    path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
+    typer.echo(f"\n{connecting_lines(key.secret or '', endpoint() + path)}")
 
 
 def _show_json(value: Mapping[str, Any]) -> None:

@@ -11,11 +11,11 @@ class ConsoleSettings(BaseModel):
 
     console: bool = Field(
         default=True,
-        description="Whether the console is served at `/console`; otherwise the path is 404.",
+        description="True: the console is served at `/console`; otherwise the path is 404.",
     )
     console_plain_http: bool = Field(
         default=False,
-        description="Whether the console's cookie goes over plain HTTP to other hosts than this"
+        description="True: the console's cookie goes over plain HTTP to other hosts than this"
         " machine too, for a network without TLS; each page then warns of it.",
     )
     console_session_seconds: float = Field(
@@ -28,5 +28,5 @@ class ConsoleSettings(BaseModel):
         _HOUR_SECONDS,
         ge=120,
         le=30 * _DAY_SECONDS,
-        description="How long a session of the console lasts without a request.",
+        description="Life of a session of the console without a request.",
     )

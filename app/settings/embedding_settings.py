@@ -42,19 +42,19 @@ class EmbeddingSettings(BaseModel):
     )
     embedder_pooling: Pooling = Field(
         Pooling.MEAN,
-        description="Which states of the tokens make the vector of `onnx`: their `mean`, or that of"
-        " the first (`cls`); of no account where the graph pools by itself.",
+        description="States of the tokens that make the vector of `onnx`: their `mean`, or that"
+        " of the first (`cls`); of no account where the graph pools by itself.",
     )
     embedder_max_tokens: int = Field(
         256, ge=8, le=2_048, description="Tokens to which `onnx` cuts a text."
     )
     embedder_query_prefix: str = Field(
-        "", description="What `http` and `onnx` are given before a query, such as `query: `."
+        "", description="Text that `http` and `onnx` are given before a query, such as `query: `."
     )
     embedder_text_prefix: str = Field(
         "",
-        description="What they are given before a text that is stored, such as `passage: `; another"
-        " one makes another model.",
+        description="Text that they are given before a text that is stored, such as `passage: `;"
+        " another one makes another model.",
     )
     embedder_languages: LanguageCodes | None = Field(
         None,

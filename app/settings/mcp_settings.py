@@ -43,7 +43,7 @@ class McpSettings(BaseModel):
     """The settings of the MCP endpoint, and of the service's address."""
 
     mcp: bool = Field(
-        default=True, description="Whether MCP is served at `/mcp`; otherwise the paths are 404."
+        default=True, description="True: MCP is served at `/mcp`; otherwise the paths are 404."
     )
     mcp_engine: str = Field(
         "1",
@@ -59,7 +59,7 @@ class McpSettings(BaseModel):
         20,
         ge=0,
         le=60,
-        description="How long the tools `remember` and `learn_from_conversation` wait for their"
+        description="Time that the tools `remember` and `learn_from_conversation` wait for their"
         " operation before they name it.",
     )
     public_url: Annotated[str | None, AfterValidator(_address)] = Field(

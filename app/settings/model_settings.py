@@ -47,7 +47,7 @@ class ModelSettings(BaseModel):
         " that the model can.",
     )
     model_mode_retry_seconds: float = Field(
-        600, gt=0, description="How long a way of asking rests that the model's server refuses."
+        600, gt=0, description="Rest of a way of asking that the model's server refuses."
     )
     model_media_types: list[str] | None = Field(
         None,

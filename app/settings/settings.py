@@ -92,13 +92,13 @@ class Settings(
         " absent: the database has one of its own.",
     )
     audit_reads: bool = Field(
-        False, description="Whether the audit log has reads, too, not changes and refusals only."
+        False, description="True: the audit log has reads, too, not changes and refusals only."
     )
     audit_retention_seconds: float | None = Field(
         400 * _DAY_SECONDS,
         gt=0,
         le=36_500 * _DAY_SECONDS,
-        description="How long an audit event is kept; `none`: for ever.",
+        description="Life of an audit event; `none`: for ever.",
     )
     trusted_proxies: list[IPvAnyNetwork] = Field(
         default_factory=list,
@@ -185,8 +185,8 @@ class Settings(
     engine_max_bytes: int | None = Field(
         100 * 1024**3,
         ge=0,
-        description="What memories, their revisions, sessions, events and summaries of one engine"
-        " say, in all; `none`: no bound.",
+        description="Content of the memories, their revisions, sessions, events and summaries of"
+        " one engine, in all; `none`: no bound.",
     )
     engine_max_queued_operations: int | None = Field(
         10_000,
@@ -197,14 +197,14 @@ class Settings(
     key_rate_units_per_second: int = Field(
         10_000,
         ge=0,
-        description="What the requests of one key may take, over all processes: 1 unit for a read,"
-        " up to 20 for the costliest; 0: no bound.",
+        description="Rate of the requests of one key, over all processes: 1 unit for a read, up"
+        " to 20 for the costliest; 0: no bound.",
     )
     engine_rate_units_per_second: int = Field(
         20_000, ge=0, description="The same for the requests on one engine; 0: no bound."
     )
     rate_burst_seconds: float = Field(
-        10, gt=0, le=3_600, description="How long of their rate a key and an engine can save up."
+        10, gt=0, le=3_600, description="Time of their rate that a key and an engine can save up."
     )
     max_costly_requests_per_key: int = Field(
         512, ge=1, description="Searches, generations and waits of one key at once, per process."
@@ -219,40 +219,39 @@ class Settings(
 
     # Times of the ledger
     recovery_window_seconds: float = Field(
-        2 * _DAY_SECONDS, ge=0, description="How long a deleted memory can be recovered."
+        2 * _DAY_SECONDS, ge=0, description="Time in which a deleted memory can be recovered."
     )
     revision_ttl_seconds: float = Field(
         365 * _DAY_SECONDS, gt=0, description="Life of a revision when nothing else sets it."
     )
     idempotency_seconds: float = Field(
-        _DAY_SECONDS, gt=0, description="How long a request id replays its first answer."
+        _DAY_SECONDS, gt=0, description="Time in which a request id replays its first answer."
     )
     operation_retention_seconds: float = Field(
-        7 * _DAY_SECONDS, gt=0, description="How long a finished operation is kept."
+        7 * _DAY_SECONDS, gt=0, description="Life of a finished operation."
     )
     failed_request_retention_seconds: float = Field(
         2 * _DAY_SECONDS,
         ge=0,
-        description="How long the request of a failed operation is kept for `:retry`; 0: not at"
-        " all.",
+        description="Life of the request of a failed operation, for `:retry`; 0: it is not kept.",
     )
 
     # Worker
     worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
     require_worker: bool = Field(
         False,
-        description="Whether `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",
+        description="True: `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",
     )
     worker_lease_seconds: float = Field(
         30, gt=0, description="Lease on an operation; renewed at a third of its length."
     )
     shutdown_grace_seconds: float = Field(
-        10, ge=0, description="How long running work may take to stop."
+        10, ge=0, description="Time that running work may take to stop."
     )
     stall_exit_seconds: float = Field(
         60,
         ge=0,
-        description="How long the event loop may hang before the process ends, with status 70;"
+        description="Time that the event loop may hang before the process ends, with status 70;"
         " 0: for ever.",
     )
     sweep_interval_seconds: float = Field(
@@ -261,8 +260,8 @@ class Settings(
     clock_skew_max_seconds: float = Field(
         30,
         gt=0,
-        description="How far the clock of a process may be from the database's; beyond, `/readyz`"
-        " tells it, and its sweeps rest.",
+        description="Greatest distance of a process's clock from the database's; beyond it,"
+        " `/readyz` reports it, and its sweeps rest.",
     )
 
     tuning: Tuning = Field(

@@ -41,14 +41,14 @@ class TaskSettings(BaseModel):
         400, ge=50, le=8_000, description="Longest piece of a text that readers are given."
     )
     task_chunk_overlap_tokens: int = Field(
-        50, ge=0, description="What a piece repeats of the one before it."
+        50, ge=0, description="Tokens that a piece repeats of the one before it."
     )
     task_max_inline_bytes: int = Field(
-        _MIB, ge=1, description="What the artifacts of one JSON request may hold."
+        _MIB, ge=1, description="Greatest size of the artifacts of one JSON request."
     )
     task_max_artifact_bytes: int = Field(64 * _MIB, ge=1, description="Longest artifact.")
     task_max_namespace_bytes: int = Field(
-        512 * _MIB, ge=1, description="What the artifacts of one namespace may hold."
+        512 * _MIB, ge=1, description="Greatest size of the artifacts of one namespace."
     )
     task_max_namespace_artifacts: int = Field(
         1_000,
@@ -59,7 +59,7 @@ class TaskSettings(BaseModel):
     engine_max_artifact_bytes: int | None = Field(
         100 * 1024**3,
         ge=0,
-        description="What the artifacts of one engine may hold, in all; `none`: no bound.",
+        description="Greatest size of the artifacts of one engine, in all; `none`: no bound.",
     )
     task_ttl_seconds: float = Field(
         86_400, gt=0, description="Life of an artifact when nothing else sets it."

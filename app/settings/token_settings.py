@@ -39,7 +39,7 @@ class TokenSettings(BaseModel):
         description="JSON array: how tokens may be signed; RS, PS and ES also with 384 and 512.",
     )
     jwt_leeway_seconds: float = Field(
-        10, ge=0, le=300, description="How far the clock of the issuer may be off."
+        10, ge=0, le=300, description="Greatest error of the clock of the issuer."
     )
     jwt_roles_claim: str = Field(
         "roles",

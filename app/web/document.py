@@ -14,15 +14,15 @@ TAGS = {
     "retrieval": "Memories of a scope, by meaning or by age, and profiles.",
     "generation": "Memories from conversations, at once or as events come in.",
     "sessions": "Conversations, with their events and their state.",
-    "contexts": "What of a conversation goes into a prompt: strategies, summaries, recall, costs.",
+    "contexts": "Prompts from a conversation: strategies, summaries, recall, costs.",
     "memory tools": "Memories as tools for models that call functions.",
     "task memory": "Outputs of tools that are kept off the prompt, and their readers.",
     "operations": "Work with a result: waiting for it, cancelling, retrying, undoing.",
     "engines": "Memory banks with their configuration, and what is done to a whole one.",
     "usage": "Calls of models by day, and what an engine holds of its quotas.",
     "keys": "API keys, with their permissions and their reach.",
-    "audit": "Who changed what, and who was refused.",
-    "service": "What runs here: health, metrics, processes.",
+    "audit": "The log of changes and refusals, each with its caller.",
+    "service": "The running service: health, metrics, processes.",
 }
 """Groups of methods in the order of use, and what they are about."""
 

@@ -33,7 +33,7 @@ class ErrorStatus(BaseModel):
 class ErrorBody(BaseModel):
     """The body of every error answer."""
 
-    error: ErrorStatus = Field(description="What went wrong.")
+    error: ErrorStatus = Field(description="The error.")
 
 
 _STATUSES = {

@@ -28,8 +28,20 @@ else:
 '''
 _ENGINE = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines/{engine}"
 _ENGINES = _ENGINE.rpartition("/")[0]
-_DONE_TWICE = {"importMemories", "createKey", "rotateKey", "callMemoryTool"}
-"""Changes that take no id of the request: they are not sent again once they may have arrived."""
+_HARMLESS = {
+    "composeContext",
+    "estimateContextCosts",
+    "recallMemories",
+    "recallSession",
+    "recallSessions",
+    "retrieveMemories",
+    "retrieveProfiles",
+    "revokeKey",
+    "validateReasoningEngine",
+    "waitOperation",
+}
+"""Operations with a body that take no id of the request and may be done twice; any other without
+an id is not sent again once it may have arrived."""
 _HEADERS = {
     "idempotency-key": "idempotency_key",
     "if-match": "etag",
@@ -93,7 +105,7 @@ def _call(path: str, method: str, operation: Schema, document: Schema) -> list[s
         *([f"query={_by_argument(query)!r}"] if query else []),
         *([f"body={_by_argument(names)!r}"] if names else []),
         *(["is_change=True"] if is_change else []),
-        *(["is_repeatable=False"] if id_ in _DONE_TWICE and not is_change else []),
+        *([] if method == "GET" or is_change or id_ in _HARMLESS else ["is_repeatable=False"]),
         *(["has_typed_metadata=True"] if _has_typed_metadata(names) else []),
     ]
     constant = snake(id_).upper()
@@ -156,7 +168,7 @@ def _rows(
 _SAID = {
     "idempotency_key": "Id of the request, of at most 128 characters; absent: a random one.",
     "etag": "Version that is changed; the change of another one is refused.",
-    "content_digest": "`sha-256=:...:` of the bytes.",
+    "content_digest": "Digest of the bytes, as `sha-256=:...:`.",
 }
 
 

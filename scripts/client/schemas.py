@@ -40,7 +40,7 @@ def types_file(document: Schema) -> str:
         raise ValueError(f"Schemas whose names are no classes': {wrong}.")
     aliases = [name for name, schema in schemas.items() if not _is_class(schema)]
     classes = sorted(schemas.keys() - aliases)
-    written = [f"{name} = {_alias(schemas[name])}\n" for name in sorted(aliases)]
+    written = [f"{name} = {annotation(schemas[name])}\n" for name in sorted(aliases)]
     written += [_class(name, schemas[name]) for name in classes]
     return "\n".join([_HEAD, *written])
 
@@ -110,10 +110,6 @@ def _inner(value: object) -> Iterator[tuple[str, Schema]]:
     elif isinstance(value, list):
         for item in value:
             yield from _inner(item)
-
-
-def _alias(schema: Schema) -> str:
-    return annotation(schema)
 
 
 def _quoted(value: object) -> str:

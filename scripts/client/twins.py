@@ -5,16 +5,12 @@ import re
 _HEAD = "# Written by `make client` from the file of the same name in _async.\n"
 _WORDS = {
     "_async": "_sync",
-    "AsyncIterator": "Iterator",
-    "AsyncIterable": "Iterable",
-    "AsyncGenerator": "Generator",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "__aiter__": "__iter__",
-    "__anext__": "__next__",
     "aclose": "close",
     "aread": "read",
-    "aiter_lines": "iter_lines",
+    "aiter_bytes": "iter_bytes",
     "asleep": "sleep",
     "agather": "gather",
     "achunks": "chunks",

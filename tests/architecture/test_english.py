@@ -1,10 +1,14 @@
-"""Docstrings say what a thing is or does, in their first line."""
+"""Docstrings and descriptions say what a thing is or does, in their first line."""
 
 import ast
 
 from tests.architecture.code import modules
 
-RIDDLES = {"What", "That", "How", "Which", "Whether", "Whose", "Who", "Tell", "Say", "Let"}
+RIDDLES = set(
+    "What That How Which Whether Whose Who Where When Why Of Tell Say Let".split()  # noqa: SIM905
+)
+DESCRIBING = {"description", "help"}
+"""Arguments with descriptions of fields, parameters, settings and options."""
 MOST_WORDS = 25
 
 
@@ -23,10 +27,23 @@ def first_lines() -> dict[str, str]:
     return found
 
 
-def test_docstrings_open_with_a_verb_or_a_noun() -> None:
+def descriptions() -> dict[str, str]:
+    """Return the text of each description, of one with values its beginning, by its place."""
+    found = {}
+    for code in modules():
+        for node in code.walk():
+            if not (isinstance(node, ast.keyword) and node.arg in DESCRIBING):
+                continue
+            value = node.value.values[0] if isinstance(node.value, ast.JoinedStr) else node.value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
+                found[f"{code.name}:{value.lineno}:{node.arg}"] = value.value
+    return found
+
+
+def test_docstrings_and_descriptions_open_with_a_verb_or_a_noun() -> None:
     assert {
         place: line
-        for place, line in first_lines().items()
+        for place, line in (first_lines() | descriptions()).items()
         if line.split(maxsplit=1)[0].strip(",.:;") in RIDDLES
     } == {}
 

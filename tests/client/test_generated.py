@@ -77,6 +77,16 @@ def test_a_header_that_is_not_known_stops_the_writing() -> None:
         calls_file(document)
 
 
+def test_a_new_change_without_an_id_is_not_sent_again() -> None:
+    document = json.loads(json.dumps(_DOCUMENT))
+    document["paths"]["/healthz"]["post"] = {
+        **document["paths"]["/healthz"]["get"],
+        "operationId": "changeHealth",
+    }
+    (line,) = (row for row in calls_file(document).splitlines() if '"changeHealth"' in row)
+    assert "is_repeatable=False" in line
+
+
 def test_the_package_imports_httpx_alone() -> None:
     """Its core, which never imports the service; adapters import their frameworks."""
     imported = set()

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -49,7 +50,8 @@ def test_a_lost_answer_is_one_memory(bank: Client, between: Proxy, kind: Any) ->
     memory = bank.memories.create(scope=_SCOPE, fact=_SEATS, metadata={"n": 1, "s": "x"})
     assert memory["metadata"] == {"n": {"doubleValue": 1}, "s": {"stringValue": "x"}}
     between.faults.append(Fault(kind))
-    assert bank.memories.update(memory["name"], fact="I prefer aisle seats.")["fact"] is not None
+    changed = bank.memories.update(memory["name"], fact="I prefer aisle seats.")
+    assert changed["fact"] == "I prefer aisle seats."
     assert len(list(bank.memories.list())) == 1
     assert len(list(bank.memories.revisions.list(memory["name"]))) == 2
 
@@ -97,6 +99,30 @@ def test_a_list_skips_and_repeats_nothing_while_others_insert_and_connections_br
             between.faults.append(Fault("in" if number % 4 == 1 else "after"))
     assert len(seen) == len(set(seen))
     assert set(names) <= set(seen)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"page_size": 2}, {"simple_retrieval_params": {"pageSize": 2}}], ids=str
+)
+def test_a_scope_is_listed_to_its_end(bank: Client, options: Any) -> None:
+    requests: Any = [{"memory": {"scope": _SCOPE, "fact": f"I own hat {n}."}} for n in range(5)]
+    bank.memories.batch_create(requests=requests)
+    found = {hit["memory"]["fact"] for hit in bank.memories.retrieve(scope=_SCOPE, **options)}
+    assert found == {f"I own hat {number}." for number in range(5)}
+    within = list(bank.memories.retrieve(scope=_SCOPE, max_tokens=9, **options))
+    assert 0 < len(within) < 5
+
+
+def test_an_update_changes_what_is_given(bank: Client) -> None:
+    memory = bank.memories.create(scope=_SCOPE, fact=_SEATS, display_name="Seats", ttl="60s")
+    changed = bank.memories.update(memory["name"], display_name=None, ttl=None, scope=_SCOPE)
+    assert changed["fact"] == _SEATS
+    assert not {"displayName", "expireTime"} & changed.keys()
+    bank.sessions.create(user_id="42", session_id="s", display_name="Trip", labels={"a": "b"})
+    session = bank.sessions.update("s", display_name="Tour")
+    assert (session.get("displayName"), session.get("labels")) == ("Tour", {"a": "b"})
+    engine = bank.engines.update(description="Of a test.")
+    assert (engine.get("displayName"), engine.get("description")) == ("client", "Of a test.")
 
 
 def test_imports_and_exports_are_streams(bank: Client) -> None:
@@ -158,7 +184,7 @@ async def test_a_session_of_agents_gives_back_what_it_was_given(awaited: AsyncCl
     await session.add_items(items[1:])
     assert await session.get_items() == items
     assert await MemoryBankSession(awaited, "agents", "42").get_items(2) == [_SAID]
-    session.session_settings = {"limit": 1}
+    session.session_settings = SimpleNamespace(limit=1)
     assert await session.get_items() == [_SAID]
     session.session_settings = None
     assert [await session.pop_item(), await session.pop_item()] == [_SAID, _OUTPUT]

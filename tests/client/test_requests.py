@@ -8,7 +8,7 @@ import pytest
 
 from open_memory_bank import AsyncClient, Client, _calls
 from open_memory_bank._requests import Engine, engine_of, metadata_value, request_of
-from open_memory_bank._values import search, source, update_mask
+from open_memory_bank._values import search, source
 
 _HERE = Engine("default", "local", "1")
 _PLACE = "/v1beta1/projects/default/locations/local/reasoningEngines"
@@ -48,7 +48,7 @@ def test_an_engine_is_an_id_or_a_name(given: str, engine: Engine) -> None:
     assert engine_of(given) == engine
 
 
-@pytest.mark.parametrize("given", ["projects/p", _NAME, "a/b"])
+@pytest.mark.parametrize("given", ["projects/p", _NAME, "a/b", "", ".", ".."])
 def test_what_is_no_engine_is_refused(given: str) -> None:
     with pytest.raises(ValueError, match=r"^engine must be"):
         engine_of(given)
@@ -136,13 +136,6 @@ def test_a_search_is_a_query_with_its_limits() -> None:
         search({}, None, 3, None)
 
 
-def test_the_mask_of_an_update_is_what_is_given() -> None:
-    besides = frozenset({"memory_id"})
-    options = {"fact": "x", "ttl": None, "etag": "1", "memory_id": "m"}
-    assert update_mask(options, besides) == {**options, "update_mask": "fact,ttl"}
-    assert update_mask({"update_mask": "*"}, besides) == {"update_mask": "*"}
-
-
 def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_BANK_CLIENT_URL", "https://memory.example/base/")
     monkeypatch.setenv("MEMORY_BANK_CLIENT_KEY", "secret-word")
@@ -152,10 +145,28 @@ def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> N
     assert shown == f"Client('https://memory.example/base', engine='{engine}')"
 
 
-@pytest.mark.parametrize("url", ["memory.example", "ftp://x", "http://", "http://a:b@x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "memory.example",
+        "ftp://x",
+        "http://",
+        "http://a:b@x",
+        "http://x:port",
+        "http://x/?a=1",
+        "http://x/#a",
+    ],
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="url must be"):
         Client(url)
+
+
+@pytest.mark.parametrize("key", ["secret-word\n", "secret word", "secret-wörd"])
+def test_a_key_that_no_header_holds_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match=r"^key must be") as raised:
+        Client(key=key)
+    assert key.strip() not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -3,12 +3,14 @@
 import io
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from open_memory_bank import (
     Aborted,
@@ -177,12 +179,42 @@ def test_bytes_are_sent_again_and_a_file_is_not(server: Proxy, bank: Client) -> 
     assert [seen.body for seen in server.seen] == [b"word"] * 3
 
 
+async def test_a_file_is_read_beside_the_event_loop(server: Proxy) -> None:
+    threads = []
+
+    class File(io.BytesIO):
+        @override
+        def read(self, size: int | None = -1, /) -> bytes:
+            threads.append(threading.get_ident())
+            return super().read(size)
+
+    server.faults.append(_answer({}))
+    async with AsyncClient(server.url) as bank:
+        await bank.task_memory.upload("t", "n", "a", File(b"word"))
+    assert [seen.body for seen in server.seen] == [b"word"]
+    assert threads != []
+    assert threading.get_ident() not in threads
+
+
 def test_an_operation_is_waited_for(server: Proxy, bank: Client) -> None:
     done = {"@type": "t", "purgeCount": 3}
     server.faults.extend([_operation(), _operation(), _operation(done=True, response=done)])
     assert bank.memories.purge(filter="x", force=True) == done
     waits = [seen.path.partition("operations/")[2] for seen in server.seen[1:]]
     assert waits == ["o1:wait?timeout=20.000s"] * 2
+
+
+def test_a_wait_that_ends_at_once_is_not_asked_for_again_at_once(
+    server: Proxy, bank: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a service that is about to stop."""
+    pauses: list[float] = []
+    monkeypatch.setattr("open_memory_bank._sync.operations.sleep", pauses.append)
+    done = _operation(done=True, response={})
+    server.faults.extend([_operation(), _operation(), _operation(), done])
+    bank.memories.purge(filter="x")
+    assert len(pauses) == 2
+    assert sum(pauses) > 0
 
 
 def test_an_operation_that_fails_tells_its_cost(server: Proxy, bank: Client) -> None:

@@ -146,6 +146,7 @@ def test_without_a_filter_a_search_leaves_out_what_is_not_indexed() -> None:
         {"n": None},
         {"n": [1]},
         {"n": {"inner": 1}},
+        {"n": {}},
         {"n": {"$in": 1}},
         {"n": {"$gt": "x"}},
         {"n": {"$gte": True}},

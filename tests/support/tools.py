@@ -3,16 +3,25 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
 from fastapi import FastAPI
 
+from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
 
 SCOPE = {"user_id": "42"}
 _PAUSE_SECONDS = 0.02
 _MODERN = "2026-07-28"
+
+
+def app_with(resources: Resources, **settings: Any) -> FastAPI:
+    """Return an application with other settings."""
+    changed = resources.settings.model_copy(update=settings)
+    return create_app(replace(resources, settings=changed))
 
 
 async def call(

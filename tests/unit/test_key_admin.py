@@ -59,6 +59,8 @@ def test_a_condition_may_have_several_values() -> None:
         (["--role", "user", "--expires-in", "0s"], "--expires-in: must be longer than "),
         (["--role", "user", "--engine", "x"], "--engine: must be the id or the name of an engine"),
         (["--role", "user", "--project", "-"], "--project: must be the id of a project"),
+        (["--for-agent", "7", "--condition", "user_id=8"], "--condition: user_id is what --for-a"),
+        (["--for-agent", "*"], "--condition: must have 1 to 1024 characters, without *"),
     ],
 )
 def test_a_wrong_option_is_told_in_a_sentence(options: list[str], sentence: str) -> None:

@@ -15,7 +15,7 @@ _MOST_REFUSALS = 3
 """Refusals in a row, each followed by a mode that worked; a single one may have another cause."""
 _IN_USE = Gauge(
     "memory_bank_model_mode",
-    "Whether a model is asked for structures in this way at present.",
+    "1 if a model is asked for structures in this way at present, else 0.",
     ["model", "mode"],
 )
 

@@ -29,10 +29,11 @@ class Reading(TaskModel):
         " read the namespace (the first local one if it is sensitive), or `builtin` without any.",
     )
     off_prompt: bool = Field(
-        False, description="Whether to store the result and return only its reference."
+        False, description="True: store the result and return only its reference."
     )
     wait: bool = Field(
-        False, description="Whether to wait for texts being indexed; otherwise they are NOT_READY."
+        False,
+        description="True: wait for texts that are being indexed; otherwise they are NOT_READY.",
     )
 
 
@@ -52,7 +53,9 @@ class QueryNamespaceRequest(Reading):
     top_k: int = Field(
         TOP_K, ge=1, le=MAX_TOP_K, description="Maximum number of passages for the reader."
     )
-    answer_tokens: _Tokens = Field(ANSWER_TOKENS, description="Maximum length of the answer.")
+    answer_tokens: _Tokens = Field(
+        ANSWER_TOKENS, description="Maximum length of the answer, in tokens."
+    )
 
 
 class SummarizeNamespaceRequest(Reading):
@@ -66,14 +69,16 @@ class SummarizeNamespaceRequest(Reading):
         None,
         min_length=1,
         max_length=MAX_INSTRUCTIONS_CHARS,
-        description="What the summary should contain.",
+        description="Content that the summary should have, or leave out.",
     )
     template: Template | None = Field(
         None,
         description="The whole prompt, in place of instructions: with `{text}`, and optionally"
         " `{previous_summary}` and `{char_limit}`.",
     )
-    max_tokens: _Tokens = Field(SUMMARY_TOKENS, description="Maximum length of the summary.")
+    max_tokens: _Tokens = Field(
+        SUMMARY_TOKENS, description="Maximum length of the summary, in tokens."
+    )
 
     @model_validator(mode="after")
     def _has_one_wish(self) -> Self:
@@ -107,14 +112,18 @@ class ReadingCoverage(WireModel):
     """Coverage of a namespace by what was read."""
 
     chunks_total: int | None = Field(
-        None, description="Absent for a sensitive namespace without `artifacts.content`."
+        None,
+        description="Number of chunks in the namespace; absent for a sensitive namespace without"
+        " `artifacts.content`.",
     )
-    chunks_used: int | None = Field(None, description="Absent like `chunksTotal`.")
+    chunks_used: int | None = Field(
+        None, description="Number of chunks that were read; absent like `chunksTotal`."
+    )
     truncated: bool | None = Field(
-        None, description="Whether wanted chunks did not fit; absent like `chunksTotal`."
+        None, description="True if wanted chunks did not fit; absent like `chunksTotal`."
     )
     artifacts_total: int = Field(description="Number of artifacts in the namespace, from 0.")
-    artifacts_unreadable: int = Field(description="Artifacts without text.")
+    artifacts_unreadable: int = Field(description="Number of artifacts without text.")
 
 
 class ReaderUsage(WireModel):
@@ -122,24 +131,32 @@ class ReaderUsage(WireModel):
 
     calls: int = Field(description="Number of model calls, from 0.")
     input_token_count: int | None = Field(
-        None, description="Absent for a sensitive namespace without `artifacts.content`."
+        None,
+        description="Tokens sent to models; absent for a sensitive namespace without"
+        " `artifacts.content`.",
     )
-    output_token_count: int | None = Field(None, description="Absent like `inputTokenCount`.")
+    output_token_count: int | None = Field(
+        None, description="Tokens that models wrote; absent like `inputTokenCount`."
+    )
 
 
 class ReadResponse(WireModel):
     """Fields of every response of a reader."""
 
-    model: str = Field(description="`builtin:extractive` if no model was called.")
-    coverage: ReadingCoverage = Field(description="How much of the namespace was read.")
+    model: str = Field(
+        description="Id of the model that was called; `builtin:extractive`: none was."
+    )
+    coverage: ReadingCoverage = Field(description="Part of the namespace that was read.")
     usage: ReaderUsage = Field(description="Model calls made for this request.")
     reference: Reference | None = Field(
         None, description="Reference to the result, if it is kept off the prompt."
     )
-    prompt_text: str | None = Field(None, description="Text for the prompt in that case.")
+    prompt_text: str | None = Field(
+        None, description="Text for the prompt that names the result, if it is kept off the prompt."
+    )
     reused: bool | None = Field(
         None,
-        description="Whether this is the result of an equal request. An earlier one makes this"
+        description="True if this is the result of an equal request. An earlier one makes this"
         " request free; after a concurrent one, `usage` shows what this request spent.",
     )
 
@@ -147,18 +164,20 @@ class ReadResponse(WireModel):
 class QueryNamespaceResponse(ReadResponse):
     """An answer and its citations."""
 
-    answer: str | None = Field(None, description="Absent if it is kept off the prompt.")
+    answer: str | None = Field(None, description="The answer; absent if it is kept off the prompt.")
     citations: list[Citation] = Field(
-        description=f"At most {MAX_LISTED}, in text order; empty for a sensitive namespace without"
-        " `artifacts.content`."
+        description=f"Passages that the answer rests on, at most {MAX_LISTED}, in text order; empty for"
+        " a sensitive namespace without `artifacts.content`."
     )
 
 
 class SummarizeNamespaceResponse(ReadResponse):
     """A summary."""
 
-    summary: str | None = Field(None, description="Absent if it is kept off the prompt.")
-    cut: bool | None = Field(None, description="Whether it was too long and lost its end.")
+    summary: str | None = Field(
+        None, description="The summary; absent if it is kept off the prompt."
+    )
+    cut: bool | None = Field(None, description="True if it was too long and lost its end.")
 
 
 class ToolFormat(StrEnum):
@@ -176,11 +195,11 @@ class ToolSpecs(WireModel):
     """
 
     openai: list[dict[str, Any]] | None = Field(
-        None, description="For `tools` in a request to OpenAI."
+        None, description="Declarations for `tools` in a request to OpenAI."
     )
     gemini: list[dict[str, Any]] | None = Field(
-        None, description="For `functionDeclarations` of Gemini."
+        None, description="Declarations for `functionDeclarations` of Gemini."
     )
     anthropic: list[dict[str, Any]] | None = Field(
-        None, description="For `tools` in a request to Anthropic."
+        None, description="Declarations for `tools` in a request to Anthropic."
     )

@@ -54,7 +54,9 @@ class IncludeMemories(WireModel):
         le=MAX_TOKENS,
         description="Maximum tokens of the facts; absent: all that are left.",
     )
-    scope: Scope | None = Field(None, description="Absent: the session's `user_id` alone.")
+    scope: Scope | None = Field(
+        None, description="Scope of the memories; absent: the session's `user_id` alone."
+    )
 
 
 class ComposeContextRequest(WireModel):
@@ -85,17 +87,22 @@ class ComposeContextRequest(WireModel):
         description="Message that the model must answer, not yet an event.",
     )
     policy: MemoryPolicy | None = Field(
-        None, description="Absent: the policy of the session or its engine, or `inclusive`."
+        None,
+        description="Policy of this context; absent: that of the session or its engine, or"
+        " `inclusive`.",
     )
     token_limit: int | None = Field(
-        None, ge=1, le=MAX_TOKENS, description="Overrides the policy's."
+        None,
+        ge=1,
+        le=MAX_TOKENS,
+        description="Tokens of the model's window, in place of the policy's.",
     )
     reserve_output_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_TOKENS,
-        description="Overrides the policy's; absent in both:"
-        f" {AGENT_RESERVE} with `agent_summary`, else 0.",
+        description="Tokens of the window left for the answer, in place of the policy's; absent in"
+        f" both: {AGENT_RESERVE} with `agent_summary`, else 0.",
     )
     format: Annotated[Format, one_of(Format)] = Field(
         Format.MESSAGES,
@@ -197,9 +204,13 @@ class SummarisedRange(SeqRange):
 class ContextCoverage(WireModel):
     """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
-    verbatim: list[SeqRange] = Field(description="Shown word for word.")
-    summarised: list[SummarisedRange] = Field(description="Shown by a summary in their place.")
-    omitted: list[SeqRange] = Field(description="All other events, with erased and cleared ones.")
+    verbatim: list[SeqRange] = Field(description="Events shown word for word.")
+    summarised: list[SummarisedRange] = Field(
+        description="Events shown by a summary in their place."
+    )
+    omitted: list[SeqRange] = Field(
+        description="All other events, erased and cleared ones included."
+    )
 
 
 class ContextTokens(WireModel):
@@ -256,8 +267,13 @@ class ContextResponse(WireModel):
     sources: list[dict[str, Any]] | None = Field(
         None, description="Source of each message, in `openai` and `gemini`."
     )
-    tokens: ContextTokens = Field(description="What the context takes of the model's window.")
-    coverage: ContextCoverage = Field(description="What became of each event.")
+    tokens: ContextTokens = Field(
+        description="Tokens that the context takes of the model's window."
+    )
+    coverage: ContextCoverage = Field(
+        description="Events by their treatment: shown word for word, shown by a summary, or left"
+        " out."
+    )
     summary_state: SummaryState = Field(
         description="`current`: nothing is due; `pending`: summaries are being made; `failed`:"
         " the last attempt failed and will be retried.",

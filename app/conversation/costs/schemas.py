@@ -249,8 +249,8 @@ class EstimateContextCostsRequest(WireModel):
     )
     find_best_cap: bool = Field(
         False,
-        description="Also find the cheapest `cap` (or `every`) of strategies that have one, up to"
-        " 1000.",
+        description="True: also find the cheapest `cap` (or `every`) of strategies that have one,"
+        " up to 1000.",
     )
 
 
@@ -292,7 +292,7 @@ class ContextCost(WireModel):
     )
     total_tokens: int | None = Field(None, description="All billed tokens.")
     billed_tokens: BilledTokens | None = Field(
-        None, description="Where the tokens come from; absent with `published_tables`."
+        None, description="Billed tokens by their source; absent with `published_tables`."
     )
     final_tokens: int | None = Field(
         None, description="`published_tables`: the running total at the last message."

@@ -35,7 +35,7 @@ class RecallFields(WireModel):
     query: str = Field(
         min_length=1,
         max_length=MAX_FACT_CHARS,
-        description="What to look for, in words of the session.",
+        description="Text to search for, by its words and not by its meaning.",
     )
     mode: Annotated[RecallMode, one_of(RecallMode)] = Field(
         RecallMode.EXTRACTIVE,
@@ -157,8 +157,8 @@ class RecallMemoriesRequest(RecallFields):
     )
     include_sessions: bool = Field(
         False,
-        description="Whether to search the sessions of the user that the scope's `user_id` names as"
-        " well: those that one call of `sessions/-:recall` reaches.",
+        description="True: search the sessions of the user that the scope's `user_id` names as"
+        " well, those that one call of `sessions/-:recall` reaches.",
     )
 
 
@@ -190,9 +190,11 @@ class RecalledFact(WireModel):
     """A memory that matches the query."""
 
     memory: str = Field(description="Name of the memory.")
-    fact: str = Field(description="What is remembered; never cut.")
+    fact: str = Field(description="Statement that is remembered; never cut.")
     distance: float | None = Field(
-        None, description="As in a retrieval; not comparable with the `score` of passages."
+        None,
+        description="Distance from the query, as in a retrieval; not comparable with the"
+        " `score` of passages.",
     )
     changed: Timestamp = Field(description="Time of the memory's last change.")
     tokens: int = Field(description="Tokens of the fact, by the response's `counter`.")
@@ -207,7 +209,7 @@ class SearchedSessions(WireModel):
         None, description="Time of the oldest event searched; absent: none was."
     )
     is_complete: bool = Field(
-        description="Whether all was searched that this request could reach; else see"
+        description="True if the search covered all that this request could reach; else see"
         " `nextPageToken`."
     )
 
@@ -252,7 +254,7 @@ class RecallSessionsResponse(RecalledFields):
     events: list[str] | None = Field(
         None, description="`summary`: names of the events that it rests on."
     )
-    searched: SearchedSessions = Field(description="How far the search came.")
+    searched: SearchedSessions = Field(description="Extent of the search.")
     next_page_token: str | None = Field(
         None, description="`pageToken` for what was not searched; absent: all was."
     )
@@ -269,5 +271,5 @@ class RecallMemoriesResponse(RecalledFields):
         None, description="`summary`: names of the memories and events that it rests on."
     )
     searched: SearchedSessions | None = Field(
-        None, description="With `includeSessions`: how far the search in the sessions came."
+        None, description="With `includeSessions`: extent of the search in the sessions."
     )

@@ -60,10 +60,14 @@ async def list_summaries(
     page: Page,
     state: Annotated[
         Annotated[StoredSummaryState, one_of(StoredSummaryState)] | None,
-        Query(description="Only those in this state."),
+        Query(description="State of the summaries to list; absent: all."),
     ] = None,
     policy_key: Annotated[
-        str | None, Query(alias="policyKey", description="Only those of this policy.")
+        str | None,
+        Query(
+            alias="policyKey",
+            description="Key of the policy whose summaries are listed; absent: all.",
+        ),
     ] = None,
 ) -> ListSummariesResponse:
     """List the summaries of a session, oldest first, for all policies and in all states."""

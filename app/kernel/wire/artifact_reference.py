@@ -53,14 +53,20 @@ class ArtifactRef(TaskModel):
     memory: TaskId = Field(description="Id of the task memory.")
     namespace: TaskId = Field(description="Id of the namespace.")
     artifacts: list[ReferredArtifact] | None = Field(
-        None, max_length=MAX_LISTED, description="The first, or those that are meant."
+        None,
+        max_length=MAX_LISTED,
+        description="Artifacts of the namespace: the first, or those that are meant.",
     )
-    count: _Count | None = Field(None, description="Of all artifacts; absent: of those listed.")
+    count: _Count | None = Field(
+        None, description="Number of all artifacts; absent: the number of those listed."
+    )
     total_bytes: _Bytes | None = Field(None, description="Size of all artifacts, in bytes.")
-    created_time: Timestamp | None = Field(None, description="When the namespace was created.")
-    expire_time: Timestamp | None = Field(None, description="When the namespace is deleted.")
+    created_time: Timestamp | None = Field(None, description="Time of the namespace's creation.")
+    expire_time: Timestamp | None = Field(
+        None, description="Time at which the namespace is deleted."
+    )
     readable_with: list[_Reader] | None = Field(
-        None, max_length=_MAX_READERS, description="Empty: nothing can read it."
+        None, max_length=_MAX_READERS, description="Readers that can use it; empty: none."
     )
     derived_from: list[ReferredSource] | None = Field(
         None, max_length=MAX_LISTED, description="Artifacts that those listed were made from."

@@ -54,7 +54,7 @@ class Part(WireModel):
         None, description="Answer of a tool: `name`, `response` and an optional `id`."
     )
     artifact_ref: ArtifactRef | None = Field(
-        None, description="In place of what task memory holds; the part has nothing else."
+        None, description="Reference to content that task memory holds; the part has nothing else."
     )
 
     @model_validator(mode="before")
@@ -83,7 +83,9 @@ class Part(WireModel):
 class Content(WireModel):
     """A turn of `user` (the default role) or `model`."""
 
-    role: str | None = Field(None, description="`user` when absent, or `model`.")
+    role: str | None = Field(
+        None, description="Role of the speaker: `user` (also when absent) or `model`."
+    )
     parts: list[Part] | None = Field(
         None, max_length=MAX_PARTS, description="Texts, files and calls of tools, in order."
     )

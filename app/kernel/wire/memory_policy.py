@@ -154,7 +154,7 @@ class MemoryPolicy(WireModel):
     )
 
     strategy: Annotated[Strategy, one_of(Strategy)] = Field(
-        description="How a session is fitted into a prompt."
+        description="Strategy by which a session is fitted into a prompt."
     )
     token_limit: int | None = Field(
         None, ge=1, le=MAX_TOKENS, description="Tokens of the model's window; absent: no limit."
@@ -169,90 +169,118 @@ class MemoryPolicy(WireModel):
     counter: str | None = Field(
         None,
         max_length=_MAX_LABEL_CHARS,
-        description="What counts tokens: `chars4` (the default), `declared`, or the name of a"
-        " tiktoken encoding whose file is there.",
+        description="Token counter: `chars4` (the default), `declared`, or the name of a tiktoken"
+        " encoding whose file is there.",
     )
     per_message_overhead: int | None = Field(
         None, ge=0, le=_MAX_COUNT, description="Tokens that each message costs beside its text."
     )
-    human_label: _Label | None = Field(None, description="Before a user's text; `Human`.")
-    ai_label: _Label | None = Field(None, description="Before the agent's text; `AI`.")
+    human_label: _Label | None = Field(
+        None, description="Label before a user's text; default `Human`."
+    )
+    ai_label: _Label | None = Field(
+        None, description="Label before the agent's text; default `AI`."
+    )
     on_overflow: Annotated[Overflow, one_of(Overflow)] | None = Field(
-        None, description="`inclusive`: `error` (the default), or `omit` the oldest."
+        None,
+        description="`inclusive`: behaviour where not all events fit: `error` (the default),"
+        " or `omit` the oldest.",
     )
     window: int | None = Field(
         None,
         ge=0,
         le=_MAX_COUNT * 10,
-        description="`window`: how many complete exchanges; one under way is shown besides.",
+        description="`window`: number of complete exchanges; one under way is shown besides.",
     )
     window_tokens: int | None = Field(
-        None, ge=0, le=MAX_TOKENS, description="`window`: how many tokens of events."
+        None, ge=0, le=MAX_TOKENS, description="`window`: maximum tokens of events."
     )
-    every: _Count | None = Field(None, description="`every_n`: complete exchanges; 3.")
+    every: _Count | None = Field(
+        None,
+        description="`every_n`: number of complete exchanges that a summary stands for; default 3.",
+    )
     refresh: Annotated[Refresh, one_of(Refresh)] | None = Field(
         None,
-        description="`every_n`: `append` another summary (the default), or make it `whole`.",
+        description="`every_n`: `append` another summary (the default), or make one of the"
+        " `whole`.",
     )
     cap: _Count | None = Field(
-        None, description="`abstraction_inclusive`, `fully_abstracted`: complete exchanges; 10."
+        None,
+        description="`abstraction_inclusive`, `fully_abstracted`: number of complete"
+        " exchanges that a summary takes up; default 10.",
     )
     keep_recent: int | None = Field(
         None,
         ge=0,
         le=_MAX_COUNT,
-        description="Strategies by exchange: newest ones that stay as they are; 0.",
+        description="Strategies by exchange: number of the newest exchanges that stay as they"
+        " are; default 0.",
     )
     max_abstractions: _Count | None = Field(
-        None, description="Strategies that append: most summaries; older ones are merged."
+        None,
+        description="Strategies that append: maximum number of summaries; older ones are merged.",
     )
     summary_tokens: int | None = Field(
-        None, ge=16, le=MAX_TOKENS, description="Strategies by exchange: longest summary; 250."
+        None,
+        ge=16,
+        le=MAX_TOKENS,
+        description="Strategies by exchange: maximum tokens of a summary; default 250.",
     )
     chars_per_token: int | None = Field(
-        None, ge=1, le=16, description="Summaries: characters for each token of the limit; 4."
+        None,
+        ge=1,
+        le=16,
+        description="Summaries: characters for each token of the limit; default 4.",
     )
-    joiner: _Joiner | None = Field(None, description="Between summaries in a text; a newline.")
+    joiner: _Joiner | None = Field(
+        None, description="Separator of summaries in a text; default: a newline."
+    )
     summary_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
         None,
-        description="Summaries: in whose name they stand, `user` (the default) or `system`; marked"
+        description="Summaries: role of their message, `user` (the default) or `system`; marked"
         " as data in both.",
     )
     lts_role: Annotated[FormerSummaryRole, one_of(FormerSummaryRole)] | None = Field(
         None,
-        description="Former name of `summaryRole`, which is looked at where that is absent;"
-        " `assistant` is `user`.",
+        description="Former name of `summaryRole`, read only where that is absent; `assistant`"
+        " means `user`.",
     )
     summary_model: str | None = Field(
         None,
         min_length=1,
         max_length=512,
-        description="Who summarises: a model of the settings, or `builtin`; absent: the settings'"
-        " own model, and without one `builtin`.",
+        description="Summariser: a model of the settings, or `builtin`; absent: the settings' own"
+        " model, and without one `builtin`.",
     )
     template: Template | None = Field(
         None,
-        description=f"What a summariser is told: has `{{{TRANSCRIPT}}}`, and may have"
+        description=f"Prompt of the summariser: it has `{{{TRANSCRIPT}}}`, and may have"
         " `{char_limit}` and `{previous_summary}`, each once.",
     )
     recursive_template: Template | None = Field(
-        None, description="`agent_summary`: the same where the summary before is taken up."
+        None,
+        description="`agent_summary`: prompt of the summariser where it takes up the previous"
+        " summary.",
     )
-    split: Split | None = Field(None, description="`agent_summary`: 3 to 1.")
+    split: Split | None = Field(
+        None,
+        description="`agent_summary`: division of the budget between events and their summary;"
+        " default 3 to 1.",
+    )
     low_water: float | None = Field(
         None,
         gt=0,
         le=1,
-        description="`agent_summary`: the part of the events' share that stays once it is full;"
-        " 1.0. Below it, summaries are made more seldom.",
+        description="`agent_summary`: part of the events' share that stays once it is full;"
+        " default 1.0. With less, summaries are made more seldom.",
     )
     count_pending: bool | None = Field(
-        None, description="`agent_summary`: whether the pending message is counted; true."
+        None, description="`agent_summary`: true (the default): the pending message is counted."
     )
     recompute: Annotated[Recompute, one_of(Recompute)] | None = Field(
         None,
-        description="`agent_summary`: from all events until they are too many for the model (the"
-        " default), or always from the summary before.",
+        description="`agent_summary`: source of the next summary: all events until they are too"
+        " many for the model (the default), or always the previous summary and later events.",
     )
 
     @model_validator(mode="after")

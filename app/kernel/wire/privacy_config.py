@@ -61,7 +61,9 @@ class Place(StrEnum):
 class CustomPattern(WireModel):
     """A kind of sensitive value of an operator's own."""
 
-    name: str = Field(pattern=r"^[A-Z_]{1,32}$", description="Capital letters and underscores.")
+    name: str = Field(
+        pattern=r"^[A-Z_]{1,32}$", description="Name of the kind: capital letters and underscores."
+    )
     pattern: str = Field(
         min_length=1, max_length=_MAX_PATTERN_CHARS, description="A pattern of RE2 syntax."
     )
@@ -76,7 +78,10 @@ class PrivacyRule(WireModel):
         " place. `REJECT`: the request is refused.",
     )
     where: list[Annotated[Place, one_of(Place)]] | None = Field(
-        None, min_length=1, max_length=len(Place), description="Absent: everywhere."
+        None,
+        min_length=1,
+        max_length=len(Place),
+        description="Places that the rule is for; absent: everywhere.",
     )
 
 

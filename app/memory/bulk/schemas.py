@@ -74,7 +74,7 @@ class BatchResult(WireModel):
     """The outcome of one memory of a batch: its name or its error."""
 
     memory: NamedMemory | None = Field(None, description="The memory that was created.")
-    error: OperationError | None = Field(None, description="Why it was not created.")
+    error: OperationError | None = Field(None, description="Error of a memory that was not created.")
 
 
 class BatchCreateMemoriesResponse(WireModel):
@@ -106,7 +106,7 @@ class LineError(WireModel):
     """The error of a line."""
 
     line: int = Field(description="Number of the line, from 1.")
-    error: OperationError = Field(description="Why it was refused.")
+    error: OperationError = Field(description="Reason of the refusal.")
 
 
 class ImportMemoriesResponse(AnsweredImport):

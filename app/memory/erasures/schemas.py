@@ -13,7 +13,7 @@ RESIDUE = (
     "logs of this service",
     "logs of the embedding and text models' providers",
 )
-"""Where what was erased may still be."""
+"""Places in which erased data may remain."""
 
 
 class EraseScopeRequest(WireModel):
@@ -22,29 +22,34 @@ class EraseScopeRequest(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
 
     scope: Scope
-    validate_only: bool | None = Field(None, description="Count, and change nothing.")
+    validate_only: bool | None = Field(None, description="True: count, and change nothing.")
     include_sessions: bool | None = Field(
         None,
-        description="Whether sessions, task memory and state of the user `user_id` are erased, too;"
-        " absent: they are.",
+        description="False: sessions, task memory and state of the user `user_id` are kept;"
+        " absent: they are erased, too.",
     )
 
 
 class EraseScopeResponse(WireModel):
     """The certificate of an erasure; it holds no scope, id or text of what was erased."""
 
-    certificate_id: str | None = Field(None, description="Absent if nothing was to be changed.")
+    certificate_id: str | None = Field(
+        None, description="Id of the certificate; absent if nothing was to be changed."
+    )
     subject: str | None = Field(
         None, description="Pseudonym of the scope; who has the key can test a guess."
     )
     engine: str = Field(description="Full name of the engine.")
-    start_time: Timestamp = Field(description="When the erasure began.")
-    end_time: Timestamp = Field(description="When its last count was done.")
+    start_time: Timestamp = Field(description="Time at which the erasure began.")
+    end_time: Timestamp = Field(description="Time at which its last count was done.")
     release: str = Field(description="Release of the service that erased.")
     counts: dict[str, int] = Field(description="Removed rows, by table.")
     pseudonymised: dict[str, int] = Field(
         description="Rows that stay without the person, by table."
     )
-    verified: bool = Field(description="Whether a last count of all tables found nothing.")
-    not_covered: list[str] = Field(description="What the request leaves out.")
-    residue: list[str] = Field(description="Where what was erased may still be.")
+    verified: bool = Field(description="True if a last count of all tables found nothing.")
+    not_covered: list[str] = Field(
+        description="Data that the erasure left out: `sessions` of the user, `api_keys` bound to"
+        " the scope."
+    )
+    residue: list[str] = Field(description="Places in which erased data may remain.")

@@ -40,7 +40,7 @@ class MetadataMergeStrategy(StrEnum):
 class ContentEvent(WireModel):
     """A turn of a conversation."""
 
-    content: Content = Field(description="What was said.")
+    content: Content = Field(description="Content of the turn.")
     event_id: str | None = Field(
         None,
         max_length=256,
@@ -163,11 +163,12 @@ class GenerateMemoriesRequest(RevisionFields):
         " the source is a session: then absent means its `user_id`.",
     )
     disable_consolidation: bool | None = Field(
-        None, description="Every result becomes a new memory."
+        None, description="True: every result becomes a new memory."
     )
     validate_only: bool | None = Field(
         None,
-        description="Do the work, but write nothing; respond with the changes and their reasons.",
+        description="True: do the work, but write nothing; respond with the changes and their"
+        " reasons.",
     )
     metadata: Metadata | None = Field(
         None, description="The caller's own values, stored with each memory that is written."
@@ -175,8 +176,8 @@ class GenerateMemoriesRequest(RevisionFields):
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
         Field(
             MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED,
-            description="What becomes of the metadata of a memory that is updated. `OVERWRITE`"
-            " (also when absent): these values replace it. `MERGE`: they are added."
+            description="Treatment of the metadata of a memory that is updated. `OVERWRITE` (also"
+            " when absent): these values replace it. `MERGE`: they are added."
             " `REQUIRE_EXACT_MATCH`: only memories with equal metadata are updated.",
         )
     )
@@ -184,7 +185,7 @@ class GenerateMemoriesRequest(RevisionFields):
         None, description="Limits the configured topics to these."
     )
     time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
-        None, description="For relative dates; default UTC.", examples=["Europe/Berlin"]
+        None, description="Time zone of relative dates; default UTC.", examples=["Europe/Berlin"]
     )
 
     @model_validator(mode="after")
@@ -238,7 +239,7 @@ class GeneratedMemory(WireModel):
 class PlannedContent(WireModel):
     """The content of a memory before or after a planned change."""
 
-    fact: str | None = Field(None, description="What is remembered.")
+    fact: str | None = Field(None, description="Statement that is remembered.")
     topics: list[MemoryTopicId] | None = Field(None, description="Topics that the fact is about.")
     structured_content: StructuredContent | None = Field(
         None, description="One field of a profile, in place of a fact."
@@ -249,7 +250,7 @@ class PlannedMemoryChange(WireModel):
     """A change that a generation would make."""
 
     action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
-    reason: str = Field(description="Why the change would be made.")
+    reason: str = Field(description="Reason for the change.")
     memory: NamedMemory | None = Field(None, description="The memory; absent: a new one.")
     etag: str | None = Field(None, description="Version of the memory that was planned for.")
     before: PlannedContent | None = Field(
@@ -259,7 +260,7 @@ class PlannedMemoryChange(WireModel):
         None, description="Its content after the change; absent: it would be deleted."
     )
     extracted_memories: list[dict[str, Any]] | None = Field(
-        None, description="What was extracted, of which the change would be made."
+        None, description="Extracted memories from which the change would be made."
     )
 
 
@@ -267,8 +268,8 @@ class DroppedFact(WireModel):
     """A fact that would become no memory."""
 
     fact: str = Field(description="The fact as it was extracted.")
-    quote: str = Field(description="What the model quoted as its source.")
-    reason: str = Field(description="Why it was dropped.", examples=["FOREIGN_NUMBER"])
+    quote: str = Field(description="Text that the model quoted as its source.")
+    reason: str = Field(description="Reason for dropping the fact.", examples=["FOREIGN_NUMBER"])
     detail: str | None = Field(None, description="The number or date that has no source.")
 
 
@@ -276,8 +277,8 @@ class RefusedDecision(WireModel):
     """A decision of the model that would not be carried out."""
 
     fact: str = Field(description="The fact that the decision is about.")
-    action: str = Field(description="What the model decided.")
-    reason: str = Field(description="Why it was refused.", examples=["UNKNOWN_MEMORY"])
+    action: str = Field(description="Change that the model decided on.")
+    reason: str = Field(description="Reason of the refusal.", examples=["UNKNOWN_MEMORY"])
     memory: NamedMemory | None = Field(None, description="The memory that it named, if one.")
     text: str | None = Field(None, description="The text that it would have written.")
 
@@ -292,13 +293,14 @@ class GenerateMemoriesResponse(WireModel):
         None, description="The changes, in order; absent: none."
     )
     planned_changes: list[PlannedMemoryChange] | None = Field(
-        None, description="Of a preview: the changes, in order; absent: none."
+        None, description="Only in a preview: the changes, in order; absent: none."
     )
     dropped_facts: list[DroppedFact] | None = Field(
-        None, description="Of a preview: facts that would become no memory; absent: none."
+        None, description="Only in a preview: facts that would become no memory; absent: none."
     )
     refused_decisions: list[RefusedDecision] | None = Field(
-        None, description="Of a preview: decisions that would not be carried out; absent: none."
+        None,
+        description="Only in a preview: decisions that would not be carried out; absent: none.",
     )
     withdrawn: bool | None = Field(
         None, description="True: the texts of this preview were erased with what they are about."

@@ -62,13 +62,19 @@ class IngestEventsRequest(RevisionFields):
 
     scope: Scope
     stream_id: StreamId | None = Field(
-        None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
+        None,
+        max_length=MAX_STREAM_ID_CHARS,
+        description="Id of the stream; absent or empty: `default`.",
     )
     direct_contents_source: DirectContentsSource | None = Field(
-        None, description="If absent, the request only changes the rule of the waiting events."
+        None,
+        description="A conversation in the request; absent: the request only changes the rule"
+        " of the waiting events.",
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
-        None, description="If absent, that of the bank; without any, events are processed at once."
+        None,
+        description="Trigger of generation from the events; absent: that of the bank; without"
+        " any, events are processed at once.",
     )
     force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
     metadata: Metadata | None = Field(
@@ -78,7 +84,7 @@ class IngestEventsRequest(RevisionFields):
         Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] | None
     ) = Field(
         None,
-        description="What becomes of the metadata of a memory that is updated, as in"
+        description="Treatment of the metadata of a memory that is updated, as in"
         " `memories:generate`.",
     )
 
@@ -123,7 +129,9 @@ class FlushStreamRequest(WireModel):
 
     scope: Scope
     stream_id: StreamId | None = Field(
-        None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
+        None,
+        max_length=MAX_STREAM_ID_CHARS,
+        description="Id of the stream; absent or empty: `default`.",
     )
 
     def as_ingestion(self) -> IngestEventsRequest:
@@ -164,7 +172,7 @@ class Stream(WireModel):
     )
     failure_count: int = Field(description="Number of failures in a row.", ge=0)
     retry_time: Timestamp | None = Field(
-        None, description="Until when the stream rests after failures, unless it is flushed."
+        None, description="Time until which the stream rests after failures, unless it is flushed."
     )
     last_error: dict[str, Any] | None = Field(
         None, description="A google.rpc.Status: why the last operation failed, while it is kept."

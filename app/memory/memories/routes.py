@@ -51,7 +51,8 @@ ShowDeleted = Annotated[
     bool | None,
     Query(
         alias="showDeleted",
-        description="Include deleted memories that can still be recovered; needs `revisions.list`.",
+        description="True: include deleted memories that can still be recovered; needs"
+        " `revisions.list`.",
     ),
 ]
 
@@ -114,8 +115,8 @@ async def list_scopes(
         bool | None,
         Query(
             alias="showDeleted",
-            description="Lists the scopes of deleted memories, too, while these can be recovered;"
-            " needs `revisions.list`.",
+            description="True: list the scopes of deleted memories, too, while these can be"
+            " recovered; needs `revisions.list`.",
         ),
     ] = None,
 ) -> ListScopesResponse:
@@ -173,7 +174,7 @@ async def delete_memory(
     body: DeleteMemoryRequest | None = None,
     if_match: IfMatch = None,
     permanent: Annotated[
-        bool | None, Query(description="Erase it and all its history now, beyond recovery.")
+        bool | None, Query(description="True: erase it and all its history now, beyond recovery.")
     ] = None,
 ) -> Operation:
     """Delete a memory; for 48 hours it can be brought back, and its revisions can be read."""

@@ -27,9 +27,12 @@ class PurgeMemoriesRequest(DeletionFields):
     filter_groups: FilterGroups | None = Field(
         None, description="Conditions on metadata, of which at least one group must hold."
     )
-    force: bool | None = Field(None, description="Delete the memories; otherwise only count them.")
+    force: bool | None = Field(
+        None, description="True: delete the memories; otherwise only count them."
+    )
     permanent: bool | None = Field(
-        None, description="With `force`: erase memories and history at once, without recovery."
+        None,
+        description="True, with `force`: erase memories and history at once, without recovery.",
     )
     sample_size: StrictInt | None = Field(
         None,

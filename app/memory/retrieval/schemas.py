@@ -22,7 +22,11 @@ class SimilaritySearchParams(WireModel):
         examples=["Where does the user like to sit?"],
         description="Question or words whose meaning is compared with the facts.",
     )
-    top_k: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    top_k: int | None = Field(
+        None,
+        ge=0,
+        description="Maximum number of memories; default 3; above 100 is coerced to 100.",
+    )
     max_distance: MaxDistance | None = Field(
         None,
         description="Memories farther from the query are left out, from above 0 to 2;"
@@ -34,7 +38,11 @@ class SimilaritySearchParams(WireModel):
 class SimpleRetrievalParams(WireModel):
     """The memories of the scope, newest first."""
 
-    page_size: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    page_size: int | None = Field(
+        None,
+        ge=0,
+        description="Maximum number of memories; default 3; above 100 is coerced to 100.",
+    )
     page_token: str | None = Field(
         None,
         description="Empty for the first page, then the `nextPageToken` of the page before. The"
@@ -75,7 +83,8 @@ class RetrieveMemoriesRequest(WireModel):
         None, description="Conditions on metadata, of which at least one group must hold."
     )
     memory_types: list[MemoryTypeField] | None = Field(
-        None, description="None means natural-language memories only."
+        None,
+        description="Types of memories to return; absent or empty: natural-language memories only.",
     )
     max_tokens: int | None = Field(
         None,
@@ -157,10 +166,12 @@ class RetrievedMemory(WireModel):
     memory: Memory = Field(description="The memory.")
     distance: float | None = Field(
         None,
-        description="0 to 2, ascending; only with a search. The same text is at 0. In the ranking"
-        " `vector` it is the Euclidean distance of the embeddings.",
+        description="Distance from the query, 0 to 2, ascending; only with a search. The same"
+        " text is at 0. In the ranking `vector` it is the Euclidean distance of the embeddings.",
     )
-    explanation: Explanation | None = Field(None, description="Only with `explain`.")
+    explanation: Explanation | None = Field(
+        None, description="Reasons for its place; only with `explain`."
+    )
 
 
 class RetrieveMemoriesResponse(WireModel):

@@ -90,15 +90,15 @@ async def list_labels(
     key: Annotated[
         str | None,
         Query(
-            description=f"List the values of this key, of at most {MAX_LABEL_CHARS} characters;"
-            " absent or empty: list the keys.",
+            description=f"Key whose values are listed, of at most {MAX_LABEL_CHARS} characters;"
+            " absent or empty: the keys are listed.",
             json_schema_extra={"maxLength": MAX_LABEL_CHARS},
         ),
     ] = None,
     prefix: Annotated[
         str,
         Query(
-            description="Only keys, or values of the key, that begin with this text, of at most"
+            description="Beginning of the keys, or of the values of the key, that are listed; at most"
             f" {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS} for values.",
             json_schema_extra={"maxLength": MAX_REVISION_LABEL_CHARS},
         ),

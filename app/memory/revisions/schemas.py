@@ -26,7 +26,8 @@ class RollbackMemoryRequest(SingleRevisionFields):
         description="The id of a revision of the memory, or its full name."
     )
     validate_only: bool | None = Field(
-        None, description="Change nothing; respond with the change that the rollback would make."
+        None,
+        description="True: change nothing; respond with the change that the rollback would make.",
     )
 
 
@@ -65,9 +66,9 @@ class ExtractedMemory(WireModel):
     fact: str | None = Field(
         None, description="Statement as it was extracted; absent for a field of a profile."
     )
-    context: str | None = Field(None, description="What the statement was drawn from, in words.")
+    context: str | None = Field(None, description="Source of the statement, in words.")
     structured_data: dict[str, Any] | None = Field(
-        None, description="Only for a field of a profile."
+        None, description="Value of a field of a profile; absent for a fact."
     )
 
 
@@ -81,15 +82,17 @@ class MemoryRevision(MemoryContentFields):
     """
 
     fact: str | None = Field(
-        None, description="Empty in the revision of a deletion; absent where there was none."
+        None,
+        description="Statement after the change; empty in the revision of a deletion; absent"
+        " where there was none.",
     )
     scope: dict[str, str] = Field(description="The scope of the memory, which never changes.")
-    create_time: Timestamp = Field(description="When the change was made.")
-    expire_time: Timestamp = Field(description="When the revision is deleted.")
+    create_time: Timestamp = Field(description="Time of the change.")
+    expire_time: Timestamp = Field(description="Time at which the revision is deleted.")
     labels: RevisionLabels | None = Field(None, description="Labels that the change was given.")
     extracted_memories: list[ExtractedMemory] | None = Field(
         None,
-        description="What generation extracted, of which this change was made; absent: another"
+        description="Extracted memories from which generation made this change; absent: another"
         " method made it.",
     )
     structured_data: dict[str, Any] | None = Field(
@@ -102,7 +105,7 @@ class MemoryRevision(MemoryContentFields):
     )
     memory_expire_time: Timestamp | None = Field(
         None,
-        description="When the memory was to be deleted, as of this change; absent: never.",
+        description="Time at which the memory was to be deleted, as of this change; absent: never.",
     )
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(
@@ -111,14 +114,17 @@ class MemoryRevision(MemoryContentFields):
     operation: str | None = Field(None, description="The operation that made the change.")
     caller: str | None = Field(
         None,
-        description="Who asked for the change: id of the API key; `jwt:` and the subject, of a"
-        " token; `command-line`; absent: the service itself, or a revision of an earlier release.",
+        description="Caller that asked for the change: id of the API key; `jwt:` and the subject,"
+        " of a token; `command-line`; absent: the service itself, or a revision of an earlier"
+        " release.",
     )
     restored_revision: str | None = Field(
         None, description="The revision that a rollback restored."
     )
     redact_time: Timestamp | None = Field(
-        None, description="When a scan masked sensitive values in this revision, if one did."
+        None,
+        description="Time at which a scan masked sensitive values in this revision; absent:"
+        " none did.",
     )
 
     @classmethod

@@ -41,17 +41,20 @@ class ScanPrivacyRequest(WireModel):
     )
     scope: Scope | None = Field(
         None,
-        description="Only what has a scope that contains these pairs; absent: the whole engine.",
+        description="Pairs that the scopes of what is scanned contain; absent: the whole engine"
+        " is scanned.",
     )
 
 
 class ScanPrivacyResponse(WireModel):
     """The results of a scan; they hold no text."""
 
-    action: ScanAction = Field(description="What was done with the values.")
+    action: ScanAction = Field(description="Action that was taken on the values.")
     counts: dict[str, dict[str, int]] = Field(description="Values, by table and kind.")
     names: list[str] | None = Field(
-        None, description=f"Of a report: what holds them, at most {MAX_NAMES} names."
+        None,
+        description="Only with `REPORT`: names of the resources that hold such values, at most"
+        f" {MAX_NAMES}.",
     )
     has_more_names: bool | None = Field(
         None, description="True: more rows hold such values than `names` lists."

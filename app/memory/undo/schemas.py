@@ -18,7 +18,7 @@ class UndoOperationRequest(WireModel):
         None, description="Labels of the revisions that the undo makes."
     )
     validate_only: bool | None = Field(
-        None, description="Change nothing; the operation reports the effect on each memory."
+        None, description="True: change nothing; the operation reports the effect on each memory."
     )
 
     def queued(self, operation_id: str) -> dict[str, Any]:

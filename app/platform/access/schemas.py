@@ -215,7 +215,8 @@ class CreateKeyRequest(WireModel):
         " Absent: all scopes.",
     )
     expire_time: Timestamp | None = Field(
-        None, description="When the key stops working, in UTC; absent: by `ttl`, else never."
+        None,
+        description="Time at which the key stops working, in UTC; absent: by `ttl`, else never.",
     )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
@@ -275,8 +276,12 @@ class ApiKey(WireModel):
     permissions: list[str] | None = Field(
         None, description="Permissions that it has beside those of its roles; absent: none."
     )
-    projects: list[str] | None = Field(None, description="Absent: all.")
-    engines: list[str] | None = Field(None, description="Ids; absent: all.")
+    projects: list[str] | None = Field(
+        None, description="Projects of the engines that it reaches; absent: all."
+    )
+    engines: list[str] | None = Field(
+        None, description="Ids of the engines that it reaches; absent: all."
+    )
     scope_conditions: Annotated[dict[str, list[str]], _conditions_schema(_VALUES_SCHEMA)] | None = (
         Field(
             None,
@@ -288,13 +293,15 @@ class ApiKey(WireModel):
         description="Id of the key that made it, `jwt:` and the subject of a token, or"
         " `command-line`; absent: made by a start of the service.",
     )
-    create_time: Timestamp = Field(description="When it was created.")
-    expire_time: Timestamp | None = Field(None, description="When it stops working; absent: never.")
+    create_time: Timestamp = Field(description="Time of its creation.")
+    expire_time: Timestamp | None = Field(
+        None, description="Time at which it stops working; absent: never."
+    )
     revoke_time: Timestamp | None = Field(
-        None, description="When it was revoked; absent: it was not."
+        None, description="Time at which it was revoked; absent: it was not."
     )
     last_use_time: Timestamp | None = Field(
-        None, description="May be up to a minute before the last use."
+        None, description="Time of the last use, up to a minute early."
     )
     secret: str | None = Field(
         None, description="The credential to send; present only when the key is created or rotated."
@@ -359,7 +366,7 @@ class CallerInfo(WireModel):
         examples=[{"user_id": ["42"]}],
     )
     expire_time: Timestamp | None = Field(
-        None, description="When the key, the secret sent or the token ends; absent: never."
+        None, description="Time at which the key, the secret sent or the token ends; absent: never."
     )
     version: str = Field(description="Release of the process that answers.")
 

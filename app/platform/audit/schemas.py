@@ -14,7 +14,7 @@ class AuditEvent(WireModel):
 
     name: str = Field(description="Name of the event, below its engine if it has one.")
     create_time: Timestamp = Field(
-        description="When the request was answered or the operation ended."
+        description="Time at which the request was answered or the operation ended."
     )
     caller: str | None = Field(
         None,
@@ -32,7 +32,9 @@ class AuditEvent(WireModel):
     )
     operation: str | None = Field(None, description="Name of the long-running operation.")
     address: str | None = Field(None, description="IP address of the caller.")
-    request_id: str | None = Field(None, description="As in `x-request-id` and in the log.")
+    request_id: str | None = Field(
+        None, description="Id of the request, as in `x-request-id` and in the log."
+    )
     result: str = Field(
         description="Name of the canonical code.", examples=["OK", "PERMISSION_DENIED"]
     )

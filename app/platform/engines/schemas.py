@@ -85,9 +85,7 @@ class ReasoningEngineRequest(WireModel):
         None, max_length=_MAX_DESCRIPTION_CHARS, description="Explanation for people."
     )
     labels: Labels | None = Field(None, description="The caller's own labels.")
-    context_spec: ContextSpec | None = Field(
-        None, description="Holds the configuration of its memory bank."
-    )
+    context_spec: ContextSpec | None = Field(None, description="Configuration of its memory bank.")
     encryption_spec: EncryptionSpec | None = Field(
         None,
         description="Encryption settings, stored and returned; this service itself encrypts"
@@ -117,11 +115,11 @@ class ReasoningEngine(WireModel):
     labels: dict[str, str] | None = Field(
         None, description="The caller's own labels; absent: none."
     )
-    create_time: Timestamp = Field(description="When it was created.")
-    update_time: Timestamp = Field(description="When it last changed.")
+    create_time: Timestamp = Field(description="Time of its creation.")
+    update_time: Timestamp = Field(description="Time of its last change.")
     etag: str = Field(description="Version of the engine, for conditional requests.")
     context_spec: ContextSpec | None = Field(
-        None, description="Holds the configuration of its memory bank; absent: none was sent."
+        None, description="Configuration of its memory bank; absent: none was sent."
     )
     encryption_spec: EncryptionSpec | None = Field(
         None, description="Encryption settings as sent; this service itself encrypts nothing."

@@ -18,8 +18,8 @@ from app.platform.operations.store.tables import OperationRow
 class OperationTimes(WireModel):
     """The times of an operation."""
 
-    create_time: Timestamp = Field(description="When it was asked for.")
-    update_time: Timestamp = Field(description="When it last changed.")
+    create_time: Timestamp = Field(description="Time of the request for it.")
+    update_time: Timestamp = Field(description="Time of its last change.")
 
 
 class OperationMetadata(WireModel):
@@ -27,7 +27,7 @@ class OperationMetadata(WireModel):
 
     model_config = ConfigDict(alias_generator=to_camel, extra="allow")
 
-    generic_metadata: OperationTimes = Field(description="Its times.")
+    generic_metadata: OperationTimes = Field(description="Times of the operation.")
     validate_only: bool | None = Field(
         None, description="True: it is a preview, and writes nothing."
     )
@@ -76,19 +76,21 @@ class Operation(WireModel):
 
     name: str = Field(description="Full name of the operation.")
     metadata: dict[str, Any] = Field(
-        description="What the work reports, and of every operation: `genericMetadata` (its times);"
-        " `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED` or `CANCELLED`);"
-        " `attemptCount`, the runs since the work last got on (0: it was done within its request,"
-        " or has not run); `startTime` of its first run, if it ran apart from its request;"
-        " `caller`, the id of the key that asked for it, `jwt:` with the subject of a token, or"
-        " `command-line` (absent: the service itself)."
+        description="Report of the work, with fields of its method. Every operation has"
+        " `genericMetadata` (its times); `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`,"
+        " `FAILED` or `CANCELLED`); `attemptCount`, the runs since the work last got on (0: it was"
+        " done within its request, or has not run); `startTime` of its first run, if it ran apart"
+        " from its request; `caller`, the id of the key that asked for it, `jwt:` with the subject"
+        " of a token, or `command-line` (absent: the service itself)."
     )
     done: bool = Field(False, description="False: it waits or runs; ask again later.")
     response: dict[str, Any] | None = Field(
         None,
-        description="What the work gave, by its `@type`; absent until it is done, or if it failed.",
+        description="Result of the work, by its `@type`; absent until it is done, or if it failed.",
     )
-    error: dict[str, Any] | None = Field(None, description="Why it failed; absent: it has not.")
+    error: dict[str, Any] | None = Field(
+        None, description="Error of the work; absent: it has not failed."
+    )
 
     @classmethod
     def from_row(cls, row: OperationRow, response: Mapping[str, Any] | None = None) -> "Operation":

@@ -39,7 +39,7 @@ class ServerQueue(WireModel):
 
     due_count: int = Field(description="Operations that are due and wait for a worker.")
     oldest_due_seconds: float = Field(
-        description="How long the oldest of them has been due, in seconds."
+        description="Time since the oldest of them became due, in seconds."
     )
     running_count: int = Field(description="Operations that a worker runs now.")
     failed_count: int = Field(description="Operations that have failed within 24 hours.")
@@ -57,14 +57,14 @@ class ServerProcess(WireModel):
     schema_: str = Field(alias="schema", description="Revision of the schema that it needs.")
     host: str = Field(description="Name of its machine.")
     pid: int = Field(description="Its id on that machine.")
-    start_time: Timestamp = Field(description="When it started.")
+    start_time: Timestamp = Field(description="Time of its start.")
     beat_time: Timestamp = Field(description="Time of the heartbeat.")
     running: int = Field(description="Operations that it ran.")
     skew_seconds: float | None = Field(
         None, description="Lead of its clock over the database's, in seconds; absent: not measured."
     )
     last_sweep_time: Timestamp | None = Field(
-        None, description="When it last ran the sweeps; absent: it has not."
+        None, description="Time at which it last ran the sweeps; absent: it has not."
     )
 
 
@@ -111,7 +111,7 @@ class ServerInfo(WireModel):
     """The service, as seen by the process that answers."""
 
     version: str = Field(description="Release of this process.")
-    start_time: Timestamp = Field(description="When this process started.")
+    start_time: Timestamp = Field(description="Time of this process's start.")
     python_version: str = Field(
         description="Release of Python that runs this process.", examples=["3.13.1"]
     )
@@ -121,8 +121,8 @@ class ServerInfo(WireModel):
     database: ServerDatabase = Field(description="The database of the service.")
     embedder: ServerEmbedder = Field(description="The embedding model that new engines use.")
     model: str = Field(
-        description="What writes the memories of engines that name no model: the id of a text"
-        " model, or `builtin-rules/N`.",
+        description="Writer of memories for engines that name no model: the id of a text model,"
+        " or `builtin-rules/N`.",
         examples=["builtin-rules/2"],
     )
     queue: ServerQueue | None = Field(None, description="The operations of all engines.")

@@ -25,7 +25,7 @@ async def delete_engine(
     body: DeleteEngineRequest | None = None,
     if_match: IfMatch = None,
     force: Annotated[
-        bool | None, Query(description="Also delete the contents of the engine.")
+        bool | None, Query(description="True: also delete the contents of the engine.")
     ] = None,
 ) -> Operation:
     """Delete an engine.

@@ -36,7 +36,7 @@ async def get_usage(
         str | None,
         Query(
             alias="groupBy",
-            description="What each sum is of: some of `day`, `model` and `kind` (of the work),"
+            description="Grouping of the sums: some of `day`, `model` and `kind` (of the work),"
             " separated by commas; absent: `day,model`.",
         ),
     ] = None,

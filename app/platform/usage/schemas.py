@@ -99,7 +99,9 @@ class QuotaUse(WireModel):
     """An engine's use of one quota."""
 
     used: int = Field(description="Amount held now, in rows or bytes.")
-    limit: int | None = Field(None, description="Absent: no bound.")
+    limit: int | None = Field(
+        None, description="Largest amount, in rows or bytes; absent: no bound."
+    )
 
 
 class EngineQuotas(WireModel):
@@ -136,10 +138,12 @@ class EngineUsage(WireModel):
     """The model usage of an engine in a range of days, and the amounts it holds."""
 
     usage: list[ModelUsage] = Field(
-        description="By what `groupBy` names; what had no calls is absent."
+        description="Sums by what `groupBy` names; without those that had no calls."
     )
     total: UsageSums = Field(description="Sums over all that `usage` could list.")
-    budget: TokenBudget | None = Field(None, description="Present if the service sets a budget.")
+    budget: TokenBudget | None = Field(
+        None, description="Tokens of today; absent: the service sets no budget."
+    )
     quotas: EngineQuotas = Field(description="Amounts held, each with its bound.")
     embedding: EngineEmbedding = Field(description="State of the vectors of its memories.")
 

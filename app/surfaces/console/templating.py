@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from app.kernel.text import is_hidden
 from app.surfaces.console.files import path_of
 from app.surfaces.console.texts import TEXTS
 
@@ -18,9 +18,6 @@ LONG_CHARS = 2_000
 """Characters after which a fact ends in a link to all of it."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _KEPT = frozenset("\n\t")
-_HIDDEN = {"Cc", "Cf"}
-_JOINERS = frozenset("\u200c\u200d")
-"""Characters that scripts and emoji need within words."""
 _NAME = re.compile(r".*/")
 
 
@@ -51,11 +48,9 @@ def plain(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    if character in _KEPT or character in _JOINERS:
+    if character in _KEPT or not is_hidden(character):
         return character
-    if unicodedata.category(character) in _HIDDEN:
-        return f"[U+{ord(character):04X}]"
-    return character
+    return f"[U+{ord(character):04X}]"
 
 
 def moment(written: str | None, now: datetime) -> Markup:

@@ -8,15 +8,14 @@ from starlette.requests import Request
 
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
-from app.kernel.auth import Caller, EngineDirectory
+from app.kernel.auth import Caller
 from app.kernel.errors import NotFound, Reason
-from app.kernel.memory_tools import ToolName
-from app.kernel.names import parse_engine_id
+from app.kernel.names import WILDCARD, EngineName, parse_engine_id
 from app.surfaces.mcp.paths import PAIRS
 from app.surfaces.tools import catalogue, scopes
 from app.surfaces.tools.bank import Bank, engine_path
 from app.surfaces.tools.catalogue import Tool
-from app.surfaces.tools.opening import open_bank
+from app.surfaces.tools.opening import check_engine, open_bank
 from app.surfaces.tools.running import Outcome, ToolCall
 
 SURFACE = "mcp"
@@ -49,11 +48,16 @@ class McpConnection:
         """
         caller: Caller = request.state.caller
         engine_id = parse_engine_id(engine) if engine is not None else _engine_of(request, caller)
-        directory: EngineDirectory = request.app.state.gate.directory
-        if await directory.location_of(engine_id, caller.reach) is None:
-            raise _no_engine() if engine is None else NotFound.of(f"reasoningEngines/{engine_id}")
+        try:
+            await check_engine(request, EngineName(WILDCARD, WILDCARD, engine_id))
+        except NotFound:
+            if engine is None:
+                raise _no_engine() from None
+            raise
         pairs: Mapping[str, str] = getattr(request.state, PAIRS)
-        given = scopes.of_request(pairs, request.headers.get(scopes.HEADER))
+        # Several lines of a header are one with commas, which no JSON object is.
+        lines = request.headers.getlist(scopes.HEADER)
+        given = scopes.of_request(pairs, ", ".join(lines) if lines else None)
         return cls(request, engine_id, scopes.choose(caller.reach.conditions, given))
 
     @property
@@ -61,11 +65,6 @@ class McpConnection:
         """The tools that the settings name and the key may use."""
         resources: Resources = self.request.app.state.resources
         return catalogue.shown(self.request.state.caller, resources.settings.mcp_tools)
-
-    @property
-    def has_forgetting(self) -> bool:
-        """True if the key may have memories forgotten."""
-        return any(tool.name is ToolName.FORGET_MEMORY for tool in self.tools)
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of this name; None: there is none, or the key may not use it."""

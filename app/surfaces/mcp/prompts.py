@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from app.kernel.memory_tools import ToolName
 from app.surfaces.mcp.connections import McpConnection
 
 _MAX_TOPIC_CHARS = 1_000
@@ -18,14 +19,14 @@ class _Prompt:
     Attributes:
         title: for people.
         text: with `{topic}` where it takes one.
+        tool: which it needs, and without which it is not shown.
         takes_topic: whether it has the argument.
-        forgets: whether it is only for those who may forget.
     """
 
     title: str
     text: str
+    tool: ToolName
     takes_topic: bool = False
-    forgets: bool = False
 
 
 _PROMPTS = {
@@ -33,26 +34,28 @@ _PROMPTS = {
         "What is known of a topic",
         "Search the memories for: {topic}\nSay what is known about it, with the dates, and what is"
         " not.",
+        ToolName.SEARCH_MEMORIES,
         takes_topic=True,
     ),
     "what_do_you_know_about_me": _Prompt(
         "What is known about me",
         "List all memories about me, page by page. Show them ordered by theme, with the dates, and"
         " ask me what is wrong or out of date.",
+        ToolName.LIST_MEMORIES,
     ),
     "tidy_up": _Prompt(
         "Tidy up",
         "List all memories about me. Find those that say the same, or contradict each other, or"
         " are out of date. Propose for each what to update or forget, and ask me before you change"
         " or forget anything.",
-        forgets=True,
+        ToolName.FORGET_MEMORY,
     ),
 }
 
 
 def _shown(connection: McpConnection) -> Mapping[str, _Prompt]:
-    may_forget = connection.has_forgetting
-    return {name: prompt for name, prompt in _PROMPTS.items() if may_forget or not prompt.forgets}
+    tools = {tool.name for tool in connection.tools}
+    return {name: prompt for name, prompt in _PROMPTS.items() if prompt.tool in tools}
 
 
 def listed(connection: McpConnection) -> list[types.Prompt]:

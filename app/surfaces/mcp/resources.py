@@ -68,7 +68,7 @@ def templates(connection: McpConnection) -> list[types.ResourceTemplate]:
             uri_template="memory://operation/{id}",
             name="operation",
             title="Operation",
-            description="What an operation under way has come to.",
+            description="State and result of an operation.",
             mime_type=_JSON,
         )
     ]

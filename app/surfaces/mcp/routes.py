@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
-import anyio
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
@@ -43,7 +42,7 @@ async def call_mcp(request: Request) -> Response:
 
 
 class _Answer(Response):
-    """An answer that the SDK gives; the work is given up when the client goes away."""
+    """An answer that the SDK gives."""
 
     def __init__(self, message: bytes) -> None:
         super().__init__()
@@ -54,16 +53,7 @@ class _Answer(Response):
         serve = await _server()
         # Without the header any type will do (RFC 9110, section 12.5.1), but not for the SDK.
         MutableHeaders(scope=scope).setdefault("accept", "application/json")
-        async with anyio.create_task_group() as tasks:
-
-            async def give_up() -> None:
-                while (await receive())["type"] != "http.disconnect":
-                    pass
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(give_up)
-            await serve(scope, _with_body(self._message, receive), send)
-            tasks.cancel_scope.cancel()
+        await serve(scope, _with_body(self._message, receive), send)
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
@@ -72,7 +62,6 @@ def _with_body(body: bytes, receive: Receive) -> Receive:
 
     async def replayed() -> Message:
         if not left:
-            # Whoever waits here is ended by the one who sees the client go.
             return await receive()
         return {"type": "http.request", "body": left.pop(), "more_body": False}
 

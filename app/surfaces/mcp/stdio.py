@@ -87,6 +87,7 @@ class _Remote:
             _Unanswered: there is no answer of the protocol.
         """
         refusals: list[str] = []
+        fault: Exception
         try:
             async with (
                 client_with(self.key, refusals.append) as http,
@@ -94,15 +95,20 @@ class _Remote:
                     streamable_http_client(self.url, http_client=http), mode=_VERSION, cache=None
                 ) as client,
             ):
-                return await work(client)
-        except Exception as error:
-            if refusals:
-                raise _Unanswered(refusals[-1]) from None
-            if isinstance(error, MCPError):
-                raise
-            # Standard error alone: standard output has the protocol.
-            sys.stderr.write(f"{type(error).__name__} at {self.shown}\n")
-            raise _Unanswered(f"cannot reach {self.shown}") from None
+                try:
+                    return await work(client)
+                except MCPError as error:
+                    # Raised outside: the client's task groups would wrap it.
+                    fault = error
+        except Exception as error:  # noqa: BLE001 - whatever the transport raises
+            fault = error
+        if refusals:
+            raise _Unanswered(refusals[-1])
+        if isinstance(fault, MCPError) and fault.code != types.CONNECTION_CLOSED:
+            raise fault
+        # Standard error alone: standard output has the protocol.
+        sys.stderr.write(f"{type(fault).__name__} at {self.shown}\n")
+        raise _Unanswered(f"cannot reach {self.shown}")
 
     async def _told(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
         """Return what the service answers, or raise the protocol's error."""

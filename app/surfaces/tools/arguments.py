@@ -1,10 +1,20 @@
 """Arguments of the tools, strict and in snake_case, as models write them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from app.kernel.wire.scalars import format_timestamp
 
 MAX_QUERY_CHARS = 2_000
 _MAX_TEXT_CHARS = 10_000
@@ -22,13 +32,20 @@ def _said(text: str) -> str:
 
 
 def _moment(text: str) -> str:
+    """Return a time in the one form that filters take; without an offset it is UTC."""
     try:
-        datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return format_timestamp(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         raise ValueError("must be a date or time such as 2030-01-31") from None
-    return text
 
 
+def _whole(number: object) -> object:
+    """Return a whole number as such: some model APIs hand over all numbers as floats."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+_Int = Annotated[int, BeforeValidator(_whole)]
 _Query = Annotated[
     str,
     AfterValidator(_said),
@@ -38,7 +55,11 @@ _Fact = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=MAX
 _Id = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=_MAX_ID_CHARS)]
 _Label = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=256)]
 _Topics = Annotated[list[_Label], Field(max_length=10)]
-_Tokens = Annotated[int, Field(ge=1, le=_MAX_TOKENS, description="Limit of the result.")]
+_Tokens = Annotated[
+    int,
+    Field(ge=1, le=_MAX_TOKENS, description="Limit of the result."),
+    BeforeValidator(_whole),
+]
 
 
 class Arguments(BaseModel):
@@ -66,7 +87,7 @@ class SearchArguments(Arguments):
 
     asks = True
     query: _Query
-    limit: int = Field(10, ge=1, le=50)
+    limit: _Int = Field(10, ge=1, le=50)
     topics: _Topics | None = Field(None, description="Only memories about any of these.")
     max_tokens: _Tokens | None = None
 
@@ -74,7 +95,7 @@ class SearchArguments(Arguments):
 class ListArguments(Arguments):
     """Arguments of `list_memories`."""
 
-    limit: int = Field(20, ge=1, le=100)
+    limit: _Int = Field(20, ge=1, le=100)
     page_token: Annotated[str, Field(max_length=4_096)] | None = None
     changed_since: Annotated[str, AfterValidator(_moment), Field(max_length=40)] | None = Field(
         None, description="Date or time, such as 2030-01-31."
@@ -85,7 +106,7 @@ class HistoryArguments(Arguments):
     """Arguments of `memory_history`."""
 
     id: _Id
-    limit: int = Field(10, ge=1, le=50)
+    limit: _Int = Field(10, ge=1, le=50)
 
 
 class RememberArguments(Arguments):
@@ -141,7 +162,7 @@ class RecallArguments(Arguments):
 
     asks = True
     query: _Query
-    limit: int = Field(5, ge=1, le=20)
+    limit: _Int = Field(5, ge=1, le=20)
     max_tokens: _Tokens = 300
     session: _Id | None = Field(None, description="Absent: all conversations with this user.")
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import parse_text_id
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.filters import quoted
@@ -59,9 +60,12 @@ class Bank:
         """
         return f"{self.engine}/memories/{parse_text_id('memories', memory)}"
 
-    def request_id_of(self, part: str) -> str | None:
-        """Return the request id of one of several changes of a call."""
-        return None if self.request_id is None else f"{self.request_id}/{part}"[-128:]
+    def request_id_for(self, *parts: str) -> str | None:
+        """Return a request id of the caller's and of parts, such as the memory to change."""
+        if self.request_id is None:
+            return None
+        # A digest, since the parts may have any length.
+        return IdempotencyKey.hash_of([self.request_id, *parts]).hex()
 
     async def memory(self, memory: str, *, with_deleted: bool = False) -> Json:
         """Return a memory of the scope.
@@ -80,6 +84,20 @@ class Bank:
         if memory_read["scope"] != self.scope:
             raise NotFound.of(f"memories/{memory}")
         return memory_read
+
+    async def known_memory(self, memory: str) -> Json:
+        """Return a memory of the scope, also a deleted one if the key may see such.
+
+        Raises:
+            ApiRefusal: as for `memory`.
+            NotFound: as for `memory`.
+        """
+        try:
+            return await self.memory(memory, with_deleted=True)
+        except ApiRefusal as refused:
+            if not refused.is_forbidden:
+                raise
+            return await self.memory(memory)
 
     async def retrieve(self, **body: Any) -> Json:  # noqa: ANN401 - fields of the request
         """Return what `:retrieve` gives for the scope.

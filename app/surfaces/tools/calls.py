@@ -74,9 +74,9 @@ async def list_memories(bank: Bank, asked: arguments.ListArguments) -> ToolAnswe
     result: dict[str, Any] = {"memories": [entry(memory) for memory in page["memories"]]}
     if page["nextPageToken"]:
         result["next_page_token"] = page["nextPageToken"]
-    return ToolAnswer(
-        texts.memory_lines(result["memories"], result) or texts.NOTHING_STORED, result
-    )
+    is_part = asked.changed_since is not None or asked.page_token is not None
+    nothing = texts.NOTHING_MORE if is_part else texts.NOTHING_STORED
+    return ToolAnswer(texts.memory_lines(result["memories"], result) or nothing, result)
 
 
 async def memory_history(bank: Bank, asked: arguments.HistoryArguments) -> ToolAnswer:
@@ -109,7 +109,8 @@ def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
 async def remember(bank: Bank, asked: arguments.RememberArguments) -> ToolAnswer:
     """Store facts, merged with what is known."""
     topics = {"topics": topics_of(asked.topics)} if asked.topics else {}
-    facts = [{"fact": fact, **topics} for fact in asked.facts]
+    # A fact that is given twice would seem not to be stored.
+    facts = [{"fact": fact, **topics} for fact in dict.fromkeys(asked.facts)]
     return await _generated(bank, len(facts), directMemoriesSource={"directMemories": facts})
 
 
@@ -153,7 +154,7 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
         raise refusal_of(operation)
     changes = await bank.changes(operation)
     reasons: Mapping[str, int] = operation["metadata"]["droppedFactCounts"] or {}
-    not_stored = sum(reasons.values()) if facts is None else max(facts - len(changes), 0)
+    not_stored = max(sum(reasons.values()), (facts or 0) - len(changes))
     text = texts.change_lines(changes, not_stored, reasons)
     result = {"memories": changes, "not_stored": not_stored, "operation": name}
     if reasons:
@@ -162,42 +163,44 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
 
 
 async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAnswer:
-    """Replace the text of a memory."""
-    try:
-        before = await _write(bank, asked)
-    except ApiRefusal as refused:
-        if not refused.is_stale:
-            raise
-        # The model has seen no etag, so it means the memory as it is now.
-        before = await _write(bank, asked)
-    return ToolAnswer(
-        texts.updated(before, asked.fact, asked.id), {"before": before, "after": asked.fact}
-    )
+    """Replace the text of a memory.
 
-
-async def _write(bank: Bank, asked: arguments.UpdateArguments) -> str:
-    """Write a fact over the memory that was read; return the former fact."""
+    Raises:
+        InvalidArgument: it is a field of a profile, which has no text.
+    """
     memory = await bank.memory(asked.id)
-    await bank.api.send(
+    if memory["structuredContent"]:
+        message = (
+            f"memories/{asked.id} is a field of a profile; learn_from_conversation changes it."
+        )
+        raise InvalidArgument(message, Reason.FIELD_INVALID)
+    # Without its etag, which a repeated call could not send again; the model has seen none.
+    changed = await bank.api.send(
         "PATCH",
         bank.path_of(asked.id),
         {"fact": asked.fact},
         request_id=bank.request_id,
-        etag=memory["etag"],
         mask="fact",
     )
-    return texts.fact_of(memory)
+    # As it was stored: privacy rules may have masked a part.
+    before, after = texts.fact_of(memory), texts.fact_of(changed["response"])
+    return ToolAnswer(texts.updated(before, after, asked.id), {"before": before, "after": after})
 
 
 async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAnswer:
-    """Delete memories by their ids; name candidates for a query."""
+    """Delete memories by their ids; name candidates for a query.
+
+    A repeated call finds them deleted already, and answers the same.
+    """
     if asked.ids is None:
         return await _candidates(bank, asked.query or "")
     ids = list(dict.fromkeys(asked.ids))
     # Before the first is deleted, so that a wrong id leaves all of them.
-    memories = await asyncio.gather(*map(bank.memory, ids))
-    for memory in ids:
-        await bank.api.send("DELETE", bank.path_of(memory), request_id=bank.request_id_of(memory))
+    memories = await asyncio.gather(*map(bank.known_memory, ids))
+    for memory, read in zip(ids, memories, strict=True):
+        if not read["deleteTime"]:
+            request_id = bank.request_id_for(memory)
+            await bank.api.send("DELETE", bank.path_of(memory), request_id=request_id)
     forgotten = [{"id": memory["id"], "fact": memory["fact"]} for memory in map(entry, memories)]
     result: dict[str, Any] = {"forgotten": forgotten}
     until = await _recoverable_until(bank, ids[0])
@@ -222,24 +225,43 @@ async def _recoverable_until(bank: Bank, memory: str) -> str | None:
 
 
 async def restore_memory(bank: Bank, asked: arguments.RestoreArguments) -> ToolAnswer:
-    """Bring a deleted memory back, or a living one to an earlier revision."""
+    """Bring a deleted memory back, or a living one to an earlier revision.
+
+    Raises:
+        InvalidArgument: there is no earlier one.
+    """
     memory = await bank.memory(asked.id, with_deleted=True)
-    path, revision = bank.path_of(asked.id), asked.revision
-    if revision is None and memory["deleteTime"]:
-        await bank.api.send("POST", f"{path}:undelete", request_id=bank.request_id)
-    else:
-        target = revision or await _earlier(bank, memory)
-        body = {"targetRevisionId": target}
-        await bank.api.send("POST", f"{path}:rollback", body, request_id=bank.request_id)
-    fact = texts.fact_of(await bank.memory(asked.id))
+    path, target = bank.path_of(asked.id), asked.revision
+    if target is None and not memory["deleteTime"]:
+        target = await _earlier(bank, memory)
+    # Of these arguments alone, so that only the same call can have used it.
+    request_id = bank.request_id_for(asked.id, asked.revision or "")
+    try:
+        if target is None:
+            # Also of a living memory: a repeated call has brought it back.
+            changed = await bank.api.send("POST", f"{path}:undelete", request_id=request_id)
+        else:
+            body = {"targetRevisionId": target}
+            changed = await bank.api.send("POST", f"{path}:rollback", body, request_id=request_id)
+        restored = changed["response"]
+    except ApiRefusal as refused:
+        if refused.reason == Reason.NOT_DELETED:
+            message = (
+                f"memories/{asked.id} has no earlier text; memory_history shows its revisions."
+            )
+            raise InvalidArgument(message, Reason.FIELD_INVALID) from None
+        if refused.reason != Reason.REQUEST_ID_REUSED:
+            raise
+        # A repeated call, which would do something else now: it has had its effect.
+        restored = await bank.memory(asked.id)
+    fact = texts.fact_of(restored)
     return ToolAnswer(texts.restored(fact, asked.id), {"fact": fact})
 
 
-async def _earlier(bank: Bank, memory: Json) -> str:
-    """Return the last revision whose content is not that of a living memory.
+async def _earlier(bank: Bank, memory: Json) -> str | None:
+    """Return the last revision whose content is not that of a living memory; None: there is none.
 
-    Raises:
-        InvalidArgument: there is none among the newest.
+    Only the newest revisions are looked at.
     """
     name = last_part(memory["name"])
     query = [("pageSize", str(_REVISIONS))]
@@ -248,8 +270,7 @@ async def _earlier(bank: Bank, memory: Json) -> str:
     for revision in page["memoryRevisions"] or []:
         if revision["action"] != "DELETED" and texts.fact_of(revision) != fact:
             return last_part(revision["name"])
-    message = f"memories/{name} has no earlier text; memory_history shows its revisions."
-    raise InvalidArgument(message, Reason.FIELD_INVALID)
+    return None
 
 
 async def recall_conversation(bank: Bank, asked: arguments.RecallArguments) -> ToolAnswer:
@@ -269,7 +290,12 @@ async def recall_conversation(bank: Bank, asked: arguments.RecallArguments) -> T
             body["excludeRecent"] = bank.exclude_recent
         recalled = await bank.api.ask(f"{path}:recall", body)
     spans = [_passage(span, session) for span in recalled["spans"]]
-    return ToolAnswer(texts.passage_lines(spans), {"passages": spans})
+    result: dict[str, Any] = {"passages": spans}
+    text = texts.passage_lines(spans)
+    if recalled["nextPageToken"]:
+        result["is_complete"] = False
+        text += texts.NOT_ALL_SEARCHED
+    return ToolAnswer(text, result)
 
 
 def _user_of(bank: Bank) -> str:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id as id_of_request
 from app.adapters.resources import Resources
+from app.kernel.auth import EngineDirectory
 from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
@@ -21,6 +22,7 @@ from app.kernel.errors import (
     Unauthenticated,
     Unavailable,
 )
+from app.kernel.names import EngineName
 from app.surfaces.api import Api, ApiRefusal
 from app.surfaces.tools.bank import Bank
 from app.web.address import address_of
@@ -36,6 +38,18 @@ _ERRORS: Mapping[int, type[ServiceError]] = {
     503: Unavailable,
     504: DeadlineExceeded,
 }
+
+
+async def check_engine(request: Request, engine: EngineName) -> None:
+    """Check that a request's caller reaches the engine that it names.
+
+    Raises:
+        NotFound: there is none in this project and location, or it is out of reach.
+    """
+    directory: EngineDirectory = request.app.state.gate.directory
+    location = await directory.location_of(engine.engine, request.state.caller.reach)
+    if location is None or not engine.is_named(f"{location}/reasoningEngines/{engine.engine}"):
+        raise NotFound.of(f"reasoningEngines/{engine.engine}")
 
 
 def open_bank(  # noqa: PLR0913 - what a call is made of
@@ -67,6 +81,7 @@ def open_bank(  # noqa: PLR0913 - what a call is made of
         host=request.headers.get("host", ""),
         address=address_of(request.scope),
         request_id=id_of_request() or "",
+        is_given_up=request.is_disconnected,
     )
     wait = resources.settings.mcp_wait_seconds
     return Bank(Api(calls, calls.host), engine, scope, wait, request_id, session, exclude_recent)

@@ -7,6 +7,7 @@ from fastapi import Query, Request
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.kernel.memory_tools import ToolName
+from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
 from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
@@ -15,7 +16,7 @@ from app.surfaces.tools import catalogue, scopes
 from app.surfaces.tools.bank import engine_path
 from app.surfaces.tools.calls import CALLS
 from app.surfaces.tools.catalogue import FORMATS, Tool
-from app.surfaces.tools.opening import as_service_error, open_bank
+from app.surfaces.tools.opening import as_service_error, check_engine, open_bank
 from app.surfaces.tools.running import ToolCall
 from app.surfaces.tools.schemas import (
     CallMemoryToolRequest,
@@ -69,6 +70,7 @@ async def get_memory_tool_specs(
     if one_format is not None and one_format not in FORMATS:
         raise InvalidArgument.of_field("format", f"must be one of: {', '.join(FORMATS)}.")
     chosen = _named(context.caller, tools)
+    await check_engine(request, engine)
     bank = open_bank(request, engine_path(str(engine.engine)), {}, SURFACE)
     try:
         await bank.api.get(bank.engine)
@@ -108,6 +110,7 @@ async def call_memory_tool(
     `learn_from_conversation`, `update_memory`, `forget_memory`, `restore_memory`,
     `recall_conversation`.
     """
+    await check_engine(request, engine)
     known = {tool.name: tool for tool in catalogue.shown(context.caller, CALLS)}
     if body.name not in known:
         listed = ", ".join(known) or "none"
@@ -124,7 +127,7 @@ async def call_memory_tool(
         scope.pairs,
         f"{SURFACE}/{body.name}",
         request_id=context.request_id,
-        session=body.session,
+        session=_session_id(engine, body.session),
         exclude_recent=body.exclude_recent,
     )
     call = ToolCall(
@@ -144,6 +147,20 @@ async def call_memory_tool(
         is_error=outcome.is_error,
         tokens=estimate_tokens(outcome.text),
     )
+
+
+def _session_id(engine: EngineName, named: str | None) -> str | None:
+    """Return the id of a session, given alone or as the last part of its full name.
+
+    Raises:
+        InvalidArgument: it is one of another engine.
+    """
+    parent, separator, identity = (named or "").rpartition("/sessions/")
+    if not separator:
+        return named
+    if not engine.is_named(parent):
+        raise InvalidArgument.of_field(_SESSION, "must be the id or name of one of this engine.")
+    return identity
 
 
 def _arguments(given: object) -> object:

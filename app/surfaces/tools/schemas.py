@@ -16,13 +16,13 @@ class MemoryToolSpecs(WireModel):
     """Declarations of the tools, in the formats of model APIs; only the one asked for, if any."""
 
     openai: list[dict[str, Any]] | None = Field(
-        None, description="For `tools` in a request to OpenAI's chat completions."
+        None, description="Declarations for `tools` in a request to OpenAI's chat completions."
     )
     gemini: list[dict[str, Any]] | None = Field(
-        None, description="For `functionDeclarations` of Gemini."
+        None, description="Declarations for `functionDeclarations` of Gemini."
     )
     anthropic: list[dict[str, Any]] | None = Field(
-        None, description="For `tools` in a request to Anthropic."
+        None, description="Declarations for `tools` in a request to Anthropic."
     )
 
 
@@ -52,8 +52,8 @@ class CallMemoryToolRequest(WireModel):
     )
     scope: dict[str, str] | None = Field(
         None,
-        description="Whose memories the call is about, 1 to 5 pairs. Required, unless the key's"
-        " conditions fix it; what they fix may be left out.",
+        description="Scope of the memories that the call is about, 1 to 5 pairs. Required, unless"
+        " the key's conditions fix it; what they fix may be left out.",
         examples=[{"user_id": "42"}],
     )
     session: str | None = Field(
@@ -74,9 +74,9 @@ class CallMemoryToolRequest(WireModel):
 class CallMemoryToolResponse(WireModel):
     """The answer of a tool."""
 
-    text: str = Field(description="What the model is told, as the tool's message.")
+    text: str = Field(description="Text for the model, as the tool's message.")
     result: dict[str, Any] | None = Field(
         None, description="The same as JSON; absent where `isError` is true."
     )
-    is_error: bool = Field(description="Whether the tool did not do what it was asked.")
+    is_error: bool = Field(description="True if the tool did not do what it was asked.")
     tokens: int = Field(description="Tokens of `text`, about four characters each.")

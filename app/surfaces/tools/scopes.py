@@ -15,12 +15,12 @@ HEADER = "X-Memory-Scope"
 PREFIX = "scope."
 """The beginning of the names of query parameters that are pairs of a scope."""
 ARGUMENT = "scope"
-_MAX_PAIRS = 5
-_MAX_KEY_CHARS = 256
-_MAX_VALUE_CHARS = 1_024
+MAX_PAIRS = 5
+MAX_KEY_CHARS = 256
+MAX_VALUE_CHARS = 1_024
 _FORM = (
-    f"must be 1 to {_MAX_PAIRS} pairs of a key (1 to {_MAX_KEY_CHARS} characters) and a text"
-    f" (at most {_MAX_VALUE_CHARS}), without *."
+    f"must be 1 to {MAX_PAIRS} pairs of a key (1 to {MAX_KEY_CHARS} characters) and a text"
+    f" (at most {MAX_VALUE_CHARS}), without *."
 )
 
 
@@ -50,7 +50,7 @@ class ChosenScope:
             "type": "object",
             "description": 'Whose memories, such as {"user_id": "42"}.',
             "minProperties": 1,
-            "maxProperties": _MAX_PAIRS,
+            "maxProperties": MAX_PAIRS,
             "additionalProperties": {"type": "string"},
             **({"properties": values, "required": sorted(values)} if values else {}),
         }
@@ -121,12 +121,12 @@ def check_pairs(field: str, given: object) -> dict[str, str]:
     Raises:
         InvalidArgument: it is no such object.
     """
-    if not isinstance(given, Mapping) or not 1 <= len(given) <= _MAX_PAIRS:
+    if not isinstance(given, Mapping) or not 1 <= len(given) <= MAX_PAIRS:
         raise InvalidArgument.of_field(field, _FORM)
     for key, value in given.items():
-        if not isinstance(value, str) or not 1 <= len(key) <= _MAX_KEY_CHARS:
+        if not isinstance(value, str) or not 1 <= len(key) <= MAX_KEY_CHARS:
             raise InvalidArgument.of_field(field, _FORM)
-        if len(value) > _MAX_VALUE_CHARS or "*" in value:
+        if len(value) > MAX_VALUE_CHARS or "*" in value:
             raise InvalidArgument.of_field(field, _FORM)
     return dict(given)
 

@@ -4,17 +4,22 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from app.kernel.text import is_hidden
+
 Entry = Mapping[str, Any]
 
 NOTHING_STORED = "No memories are stored for this scope."
 NOTHING_NEAR = "Memories are stored, but none is near enough to this; list_memories shows them."
+NOTHING_MORE = "No memories, or no more."
+NOT_ALL_SEARCHED = "\nOlder conversations were not searched."
+NO_REVISIONS = "No history of this memory is kept."
 NO_CANDIDATES = "No memory matches."
 _DAY = len("2030-01-31")
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, with control characters as spaces."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    """Return a text in one line, with hidden characters as spaces."""
+    return " ".join("".join(" " if is_hidden(sign) else sign for sign in text).split())
 
 
 def day_of(moment: str) -> str:
@@ -23,12 +28,15 @@ def day_of(moment: str) -> str:
 
 
 def fact_of(memory: Entry) -> str:
-    """Return the content of a memory; of a profile's field, its values as JSON."""
+    """Return the content of a memory; of a profile's field, its values as JSON.
+
+    It is empty where there is none, as in the revision of a deletion.
+    """
     fact = memory.get("fact")
     if fact is not None:
         return str(fact)
-    content = memory.get("structuredContent") or {}
-    return json.dumps(content.get("data", {}), ensure_ascii=False)
+    content = memory.get("structuredContent")
+    return json.dumps(content["data"], ensure_ascii=False) if content else ""
 
 
 def numbered(lines: Iterable[str]) -> str:
@@ -53,7 +61,7 @@ def memory_lines(memories: Sequence[Entry], more: Mapping[str, Any]) -> str:
 
 def revision_lines(revisions: Sequence[Entry]) -> str:
     """Return the revisions of a memory, newest first."""
-    return numbered(map(_revision_line, revisions))
+    return numbered(map(_revision_line, revisions)) or NO_REVISIONS
 
 
 def _revision_line(revision: Entry) -> str:

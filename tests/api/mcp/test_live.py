@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
 from app.adapters.postgres.server import find_running
 from tests.packaging.checkout import scratch_folder
@@ -183,6 +184,32 @@ def _start_again(deployment: Deployment, folder: Path, port: int) -> LiveServer:
 async def test_the_proxy_repeats_the_sentence_of_a_refusal(deployment: Deployment) -> None:
     async with Client(_proxy(f"{deployment.first.url}/mcp", "omb_wrong")) as client:
         assert await _text(client, "list_memories") == (True, "The API key is not valid.")
+
+
+async def test_the_proxy_tells_the_status_of_what_is_not_the_service() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as before:
+        port = before.sockets[0].getsockname()[1]
+        async with Client(_proxy(f"http://127.0.0.1:{port}/mcp", "omb_any")) as client:
+            told = await _text(client, "list_memories")
+    assert told == (True, "The service answers with status 502.")
+
+
+async def test_the_proxy_hands_on_errors_of_the_protocol(deployment: Deployment, key: str) -> None:
+    async with Client(_proxy(f"{deployment.first.url}/mcp", key)) as client:
+        with pytest.raises(MCPError, match="Unknown tool: nothing") as no_tool:
+            await client.call_tool("nothing", {})
+        with pytest.raises(MCPError, match="Unknown prompt: nothing") as no_prompt:
+            await client.get_prompt("nothing")
+        with pytest.raises(MCPError, match="No such resource") as no_resource:
+            await client.read_resource("memory://nothing")
+    codes = [refused.value.code for refused in (no_tool, no_prompt, no_resource)]
+    assert codes == [-32_602, -32_602, -32_002]
 
 
 def test_the_proxy_needs_a_key() -> None:

@@ -1,8 +1,6 @@
 """MCP in one process: who is shown what, whose memories, and what is refused how."""
 
-import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +11,14 @@ from fastapi import FastAPI
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.process.main import create_app
+from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
+from tests.support.bank import configure
 from tests.support.errors import refusal
 from tests.support.keys import make_key
 from tests.support.tokens import ISSUER, publish, token_app
-from tests.support.tools import made, mcp, mcp_call
+from tests.support.tools import app_with, made, mcp, mcp_call
 
-_GONE_AFTER_SECONDS = 0.5
-_GIVEN_UP_SECONDS = 30
 MINE = "/mcp?scope.user_id=42"
 
 
@@ -117,6 +114,13 @@ async def test_a_connection_out_of_reach_is_refused_by_http(
     assert "user_id=2" not in answer.text
 
 
+async def test_two_headers_are_no_scope(client: httpx.AsyncClient) -> None:
+    """A proxy may add one to that of a client."""
+    headers = [("X-Memory-Scope", f'{{"user_id": "{user}"}}') for user in "12"]
+    answer = await client.post("http://test/mcp", json={}, headers=headers)
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "FIELD_INVALID")
+
+
 async def test_an_engine_that_is_not_there_is_told_to_administrators_too(
     app: FastAPI, client: httpx.AsyncClient
 ) -> None:
@@ -190,11 +194,6 @@ async def test_a_missing_key_is_asked_for_as_a_token_alone(app: FastAPI) -> None
     ]
 
 
-def _with(resources: Resources, **settings: Any) -> FastAPI:
-    changed = resources.settings.model_copy(update=settings)
-    return create_app(replace(resources, settings=changed))
-
-
 async def test_the_issuer_of_tokens_is_named(resources: Resources, tmp_path: Path) -> None:
     app = token_app(resources, publish(tmp_path / "jwks.json"))
     answer = await mcp(app, "", "tools/list", path="/mcp/7")
@@ -230,21 +229,23 @@ async def test_without_an_issuer_there_is_no_document(client: httpx.AsyncClient)
 
 
 async def test_it_can_be_switched_off(resources: Resources) -> None:
-    answer = await mcp(_with(resources, mcp=False), ADMIN_KEY, "tools/list")
+    answer = await mcp(app_with(resources, mcp=False), ADMIN_KEY, "tools/list")
     assert refusal(answer) == (404, "NOT_FOUND", "PATH_NOT_FOUND")
 
 
 async def test_the_settings_name_the_tools(resources: Resources) -> None:
-    app = _with(resources, mcp_tools=("search_memories", "recall_conversation"))
+    app = app_with(resources, mcp_tools=("search_memories", "recall_conversation"))
     names = [tool["name"] for tool in await _tools(app, ADMIN_KEY, MINE)]
     assert names == ["search_memories", "recall_conversation"]
+    prompts = (await mcp(app, ADMIN_KEY, "prompts/list", path=MINE)).json()["result"]["prompts"]
+    assert [prompt["name"] for prompt in prompts] == ["recall"]
 
 
 async def test_an_operation_under_way_is_named(
-    resources: Resources, client: httpx.AsyncClient
+    resources: Resources, client: httpx.AsyncClient, runner: Runner
 ) -> None:
     assert client is not None
-    app = _with(resources, mcp_wait_seconds=0)
+    app = app_with(resources, mcp_wait_seconds=0)
     answer = await mcp_call(app, ADMIN_KEY, "remember", {"facts": ["I like tea."]}, path=MINE)
     operation = answer["structuredContent"]["operation"]
     assert answer["structuredContent"] == {"memories": [], "operation": operation, "done": False}
@@ -253,6 +254,15 @@ async def test_an_operation_under_way_is_named(
     )
     read = await _read(app, f"memory://operation/{operation}")
     assert json.loads(read["contents"][0]["text"]) == {"done": False, "memories": []}
+    await runner.run_pending()
+    read = json.loads((await _read(app, f"memory://operation/{operation}"))["contents"][0]["text"])
+    assert read["done"] is True
+    assert [(one["action"], one["fact"]) for one in read["memories"]] == [
+        ("CREATED", "I like tea.")
+    ]
+    # What it stored for one scope is not told to another.
+    other = await _read(app, f"memory://operation/{operation}", "/mcp?scope.user_id=43")
+    assert json.loads(other["contents"][0]["text"]) == {"done": True, "memories": []}
 
 
 async def _read(app: FastAPI, uri: str, path: str = MINE) -> dict[str, Any]:
@@ -278,6 +288,25 @@ async def test_memories_are_resources_of_a_fixed_scope(
     nothing = (await mcp(app, ADMIN_KEY, "resources/list")).json()["result"]
     assert nothing["resources"] == []
     assert (await _read(app, "memory://recent", "/mcp"))["message"] == "No such resource."
+
+
+async def test_a_profile_is_a_resource_where_it_has_values(
+    app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    schemas = [{"schemaConfigs": [{"id": "person", "schema": schema}]}]
+    await configure(client, structuredMemoryConfigs=schemas)
+    content = {"schemaId": "person", "data": {"employer": "Initech"}}
+    body = {"scope": {"user_id": "42"}, "structuredContent": content}
+    await client.post("memories", json={**body, "memoryType": "STRUCTURED_PROFILE"})
+    for path, uris in (
+        (MINE, ["memory://recent", "memory://profile/person"]),
+        ("/mcp?scope.user_id=43", ["memory://recent"]),
+    ):
+        listed = (await mcp(app, ADMIN_KEY, "resources/list", path=path)).json()["result"]
+        assert [one["uri"] for one in listed["resources"]] == uris
+    read = (await _read(app, "memory://profile/person"))["contents"][0]
+    assert json.loads(read["text"]) == {"employer": "Initech"}
 
 
 async def test_prompts_are_those_that_the_tools_serve(
@@ -325,47 +354,3 @@ async def test_the_whole_list_of_tools_is_short(app: FastAPI, client: httpx.Asyn
     assert client is not None
     for path in ("/mcp", MINE):
         assert len((await mcp(app, ADMIN_KEY, "tools/list", path=path)).text) <= 16_000
-
-
-async def test_a_call_is_given_up_when_its_client_goes(
-    resources: Resources, client: httpx.AsyncClient
-) -> None:
-    """Without a worker it would wait for its operation to the end."""
-    assert client is not None
-    app = _with(resources, mcp_wait_seconds=60)
-    call = {"name": "remember", "arguments": {"facts": ["I like tea."]}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
-    messages = [{"type": "http.request", "body": body.encode(), "more_body": False}]
-
-    async def receive() -> dict[str, Any]:
-        if messages:
-            return messages.pop()
-        await asyncio.sleep(_GONE_AFTER_SECONDS)
-        return {"type": "http.disconnect"}
-
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = {
-        "authorization": f"Bearer {ADMIN_KEY}",
-        "accept": "application/json",
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-    }
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "scheme": "http",
-        "path": "/mcp",
-        "raw_path": b"/mcp",
-        "query_string": b"scope.user_id=42",
-        "root_path": "",
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        "client": ("127.0.0.1", 1),
-    }
-    async with asyncio.timeout(_GIVEN_UP_SECONDS):
-        await app(scope, receive, send)
-    operations = (await client.get("operations")).json()["operations"]
-    assert [one["metadata"]["kind"] for one in operations] == ["generation.generate"]

@@ -15,6 +15,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.memory_tools import ToolName
 from app.kernel.permissions import OF_ROLE, Role
 from app.settings.settings import Settings
+from app.surfaces.mcp.instructions import INSTRUCTIONS
 from app.surfaces.tools import catalogue
 from app.surfaces.tools.calls import CALLS
 from app.surfaces.tools.catalogue import TOOLS, Tool
@@ -41,6 +42,10 @@ def test_the_definitions_are_within_their_budget() -> None:
     assert len(tools) == 8
     assert 0 < _tokens(tools, is_fixed=True) <= 1_500
     assert _tokens(tools, is_fixed=False) <= 1_750
+
+
+def test_the_instructions_are_short() -> None:
+    assert 20 <= len(INSTRUCTIONS.split()) <= 120
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
@@ -106,6 +111,9 @@ def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
         (ToolName.SEARCH_MEMORIES, {}, "query: is required."),
         (ToolName.SEARCH_MEMORIES, {"query": " "}, "query: must not be blank."),
         (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "3"}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": 2.5}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": 1e300}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": True}, "limit: must be 1 to 50."),
         (ToolName.SEARCH_MEMORIES, {"query": "tea", "top": 3}, "top: is not a parameter."),
         (ToolName.REMEMBER, {"facts": []}, "facts: must be a list of 1 to 5 items."),
         (ToolName.REMEMBER, "tea", "arguments: must be an object."),
@@ -118,6 +126,11 @@ def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
         (
             ToolName.LIST_MEMORIES,
             {"changed_since": "lately"},
+            "changed_since: must be a date or time such as 2030-01-31.",
+        ),
+        (
+            ToolName.LIST_MEMORIES,
+            {"changed_since": "0001-01-01T00:00:00+10:00"},
             "changed_since: must be a date or time such as 2030-01-31.",
         ),
     ],
@@ -136,3 +149,33 @@ def test_wrong_arguments_are_named_with_what_is_accepted(
 def test_models_may_call_a_query_otherwise(invented: str) -> None:
     tool = TOOLS[ToolName.SEARCH_MEMORIES]
     assert tool.read({invented: "tea"}, tool.schema).model_dump()["query"] == "tea"
+
+
+def test_a_whole_number_may_be_a_float() -> None:
+    """Some model APIs hand over every number as one."""
+    tool = TOOLS[ToolName.SEARCH_MEMORIES]
+    given = {"query": "tea", "limit": 3.0, "max_tokens": 100.0}
+    read = tool.read(given, tool.schema).model_dump()
+    assert (read["limit"], read["max_tokens"]) == (3, 100)
+    assert tool.schema["properties"]["limit"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 50,
+        "default": 10,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("2030-01-31", "2030-01-31T00:00:00Z"),
+        ("20300131", "2030-01-31T00:00:00Z"),
+        ("2030-01-31T10:00", "2030-01-31T10:00:00Z"),
+        ("2030-01-31 10:00+02:00", "2030-01-31T08:00:00Z"),
+        ("2030-W05-4", "2030-01-31T00:00:00Z"),
+    ],
+)
+def test_a_time_is_read_in_any_usual_form(given: str, read: str) -> None:
+    tool = TOOLS[ToolName.LIST_MEMORIES]
+    arguments = tool.read({"changed_since": given}, tool.schema)
+    assert arguments.model_dump()["changed_since"] == read

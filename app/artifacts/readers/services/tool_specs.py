@@ -53,7 +53,7 @@ _READERS: tuple[_Tool, ...] = (
         {
             "instructions": {
                 "type": "string",
-                "description": "What the summary should keep or leave out.",
+                "description": "Content that the summary should keep or leave out.",
             },
             "max_tokens": {
                 "type": "integer",

@@ -98,10 +98,10 @@ async def _upload_parameters(
     ] = None,
     sensitive: Annotated[
         bool,
-        Query(description="Whether derived artifacts stay off the prompt as well."),
+        Query(description="True: derived artifacts stay off the prompt as well."),
     ] = False,
     local_only: Annotated[
-        bool, Query(alias="localOnly", description="Whether no remote model may read it.")
+        bool, Query(alias="localOnly", description="True: no remote model may read it.")
     ] = False,
     ttl: Annotated[str | None, Query(description='Time to live, such as "3600s".')] = None,
     content_digest: Annotated[

@@ -20,10 +20,14 @@ class ExportNamespaceRequest(TaskModel):
     sink: TaskId = Field(description="Name of a configured sink.")
     directory: Directory | None = Field(
         None,
-        description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
+        description="Folder for the files: names with `/` between them, below"
+        " ENGINE/MEMORY/NAMESPACE in the sink.",
     )
     artifacts: list[TaskId] | None = Field(
-        None, min_length=1, max_length=MAX_TO_EXPORT, description="Only these; absent: all."
+        None,
+        min_length=1,
+        max_length=MAX_TO_EXPORT,
+        description="Names of the artifacts to export; absent: all.",
     )
 
 
@@ -40,6 +44,6 @@ class ExportNamespaceResponse(WireModel):
 
     sink: str = Field(description="Name of the sink that was written to.")
     files: list[ExportedFile] = Field(
-        description="One for each artifact, in the order of the artifacts."
+        description="Written files, one for each artifact, in the order of the artifacts."
     )
     total_bytes: Int64 = Field(description="Size of all files together, in bytes.")

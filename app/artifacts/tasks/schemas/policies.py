@@ -18,17 +18,19 @@ class PolicyFields(TaskModel):
     """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
-        OffPrompt.NEVER, description="Whether outputs are stored: false, true or `auto`."
+        OffPrompt.NEVER, description="Rule for storing outputs: false, true or `auto`."
     )
     max_inline_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_INLINE_TOKENS,
-        description="With `auto`: longer texts are stored; absent: the configured default.",
+        description="With `auto`: tokens of the longest text that the prompt shows; absent: the"
+        " configured default.",
     )
     sensitive: bool = Field(
         False,
-        description="All outputs except info and errors are stored; requests cannot loosen this.",
+        description="True: all outputs except info and errors are stored; requests cannot loosen"
+        " this.",
     )
     ttl: Ttl | None = Field(None, description="Time to live of outputs.")
 
@@ -49,8 +51,8 @@ class ToolPolicy(PolicyFields):
     """Policy of a task memory for the outputs of a tool."""
 
     name: str = Field(description="Full name of the policy; it ends in the tool's id.")
-    create_time: Timestamp = Field(description="When the policy was created.")
-    update_time: Timestamp = Field(description="When it last changed.")
+    create_time: Timestamp = Field(description="Time of the policy's creation.")
+    update_time: Timestamp = Field(description="Time of its last change.")
     etag: str = Field(description="Version of the policy, for conditional requests.")
 
 

@@ -61,7 +61,8 @@ class Output(TaskModel):
 
     kind: str = Field(
         json_schema_extra={"enum": list(Kind)},
-        description="`info` and `error` are messages from the tool to the agent.",
+        description="Kind of the output; `info` and `error` are messages from the tool to the"
+        " agent.",
     )
     text: str | None = Field(None, description="Content of `text`, `info` and `error`.")
     json_value: JsonValue = Field(None, alias="json", description="Content of `json`: any value.")
@@ -71,7 +72,8 @@ class Output(TaskModel):
     )
     media_type: MediaTypeField | None = Field(
         None,
-        description="For `text` (default `text/plain`) and `blob` (`application/octet-stream`).",
+        description="Media type of `text` (default `text/plain`) or `blob` (default"
+        " `application/octet-stream`).",
     )
     name: TaskId | None = Field(
         None, description="Name of the artifact, if it is stored; absent: the service makes one."
@@ -113,13 +115,15 @@ class NamespaceSettings(TaskModel):
     """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
 
     sensitive: bool | None = Field(
-        None, description="Derived content is sensitive as well, and never inline."
+        None, description="True: derived content is sensitive as well, and never inline."
     )
-    local_only: bool | None = Field(None, description="Only models on this machine may read it.")
+    local_only: bool | None = Field(
+        None, description="True: only models on this machine may read it."
+    )
     allowed_models: list[ModelName] | None = Field(
         None,
         max_length=MAX_MODELS,
-        description="Only these may read it; absent: all configured ones.",
+        description="Models that may read it; absent: all configured ones.",
     )
     embedding_model: ModelName | None = Field(
         None,
@@ -147,7 +151,7 @@ class BeginsNamespace(NamespaceSettings):
         None, description="Tool that produced it; the tool's policy applies."
     )
     activity: TaskId | None = Field(
-        None, description="What the tool was doing; recorded with the namespace."
+        None, description="Name of what the tool did, such as `fetch`; recorded with the namespace."
     )
 
 
@@ -168,13 +172,15 @@ class ProcessOutputRequest(BeginsNamespace):
     )
 
     tool: TaskId = Field(description="Tool that made the output; its policy applies.")
-    activity: TaskId = Field(description="What the tool was doing.")
+    activity: TaskId = Field(description="Name of what the tool did, such as `fetch`.")
     call_id: str | None = Field(None, max_length=256, description="Id of the call; not stored.")
     namespace: TaskId | None = Field(None, description="Namespace to store in; absent: a new one.")
     off_prompt: OffPromptField | None = Field(
-        None, description="Absent: from the tool's policy, or false without one."
+        None,
+        description="Rule for storing the output: false, true or `auto`; absent: from the"
+        " tool's policy, or false without one.",
     )
-    output: Output = Field(description="What the tool returned.")
+    output: Output = Field(description="The tool's output.")
 
 
 class StoreArtifactsRequest(BeginsNamespace):
@@ -185,7 +191,9 @@ class StoreArtifactsRequest(BeginsNamespace):
     )
 
     artifacts: Annotated[list[Output], FailFast()] = Field(
-        min_length=1, max_length=MAX_ELEMENTS, description="Of kind text, json or blob."
+        min_length=1,
+        max_length=MAX_ELEMENTS,
+        description="Artifacts to store, each of the kind `text`, `json` or `blob`.",
     )
 
 
@@ -212,13 +220,14 @@ class Reference(WireModel):
     memory: TaskId = Field(description="Id of the task memory.")
     namespace: TaskId = Field(description="Id of the namespace.")
     artifacts: list[ArtifactReference] = Field(
-        description=f"The first {MAX_LISTED}; where namespaces are listed, {MAX_LISTED_IN_LISTS}."
+        description=f"The first {MAX_LISTED} artifacts; where namespaces are listed,"
+        f" {MAX_LISTED_IN_LISTS}."
     )
     count: int = Field(description="Number of all its artifacts, from 0.")
     total_bytes: Int64 = Field(description="Size of all its artifacts, in bytes.")
-    created_time: Timestamp = Field(description="When the namespace was created.")
-    expire_time: Timestamp = Field(description="When the namespace is deleted.")
-    readable_with: list[Reader] = Field(description="Empty if nothing can read it.")
+    created_time: Timestamp = Field(description="Time of the namespace's creation.")
+    expire_time: Timestamp = Field(description="Time at which the namespace is deleted.")
+    readable_with: list[Reader] = Field(description="Readers that can use it; empty: none.")
     derived_from: list[Source] | None = Field(
         None, description=f"The first {MAX_LISTED} sources of the listed artifacts."
     )
@@ -254,7 +263,7 @@ class ProcessOutputResponse(WireModel):
 class StoreArtifactsResponse(WireModel):
     """Reference to the stored artifacts."""
 
-    reference: Reference = Field(description="What prompts may show of the namespace.")
+    reference: Reference = Field(description="Properties of the namespace that prompts may show.")
     prompt_text: str = Field(description="Text for the prompt that stands for the artifacts.")
     warnings: list[Warned] | None = Field(
         None,
@@ -276,12 +285,12 @@ class Artifact(ArtifactReference):
     derived_from: list[Source] | None = Field(
         None, description="Artifacts that it was made from; absent: none."
     )
-    source_deleted: bool | None = Field(None, description="Whether any source was deleted.")
+    source_deleted: bool | None = Field(None, description="True if any source was deleted.")
     depth: int | None = Field(None, description="Number of derivations; absent: not derived.")
     sniffed_type: str | None = Field(None, description="Type recognised from the bytes.")
     sha256: str | None = Field(None, description="Digest of the bytes, in hexadecimal digits.")
-    create_time: Timestamp = Field(description="When it was stored.")
-    expire_time: Timestamp = Field(description="When it is deleted.")
+    create_time: Timestamp = Field(description="Time at which it was stored.")
+    expire_time: Timestamp = Field(description="Time at which it is deleted.")
     etag: str = Field(description="Version of the artifact, for conditional requests.")
 
 
@@ -298,14 +307,16 @@ class Namespace(WireModel):
     """A group of artifacts in a task memory."""
 
     name: str = Field(description="Full name of the namespace.")
-    reference: Reference = Field(description="What prompts may show of it.")
+    reference: Reference = Field(description="Properties of the namespace that prompts may show.")
     user_id: str | None = Field(None, description="Owner; absent: nobody's.")
     tool: str | None = Field(None, description="Tool that produced its content, if known.")
-    activity: str | None = Field(None, description="What the tool was doing, if known.")
-    sensitive: bool = Field(
-        description="Whether derived content is sensitive as well, and never inline."
+    activity: str | None = Field(
+        None, description="Name of what the tool did, such as `fetch`, if known."
     )
-    local_only: bool = Field(description="Whether only models on this machine may read it.")
+    sensitive: bool = Field(
+        description="True: derived content is sensitive as well, and never inline."
+    )
+    local_only: bool = Field(description="True: only models on this machine may read it.")
     allowed_models: list[str] | None = Field(
         None, description="Models that may read it; absent: all configured ones."
     )
@@ -314,9 +325,9 @@ class Namespace(WireModel):
         description="Id of the model that embeds its chunks and questions; absent: searches"
         " compare words only.",
     )
-    create_time: Timestamp = Field(description="When it was created.")
-    update_time: Timestamp = Field(description="When it last changed.")
-    expire_time: Timestamp = Field(description="When it is deleted with its artifacts.")
+    create_time: Timestamp = Field(description="Time of its creation.")
+    update_time: Timestamp = Field(description="Time of its last change.")
+    expire_time: Timestamp = Field(description="Time at which it is deleted with its artifacts.")
     etag: str = Field(description="Version of the namespace, for conditional requests.")
 
 

@@ -56,13 +56,15 @@ class SessionSummary(WireModel):
     )
     version: int = Field(description="Version of a summary that is replaced or made again, from 1.")
     covers: Covered = Field(description="Events that it stands for.")
-    text: str | None = Field(None, description="Absent if failed or erased.")
+    text: str | None = Field(
+        None, description="Text of the summary; absent if it failed or was erased."
+    )
     tokens: int | None = Field(None, description="Tokens of the text, by the policy's counter.")
     char_limit: int = Field(
         description="Maximum length that the model was asked to keep, in characters."
     )
     cut: bool = Field(
-        description="The model wrote too much, even when asked again; the end is missing."
+        description="True: the model wrote too much, even when asked again; the end is missing."
     )
     previous_summaries: list[str] = Field(description="Summaries that it absorbed, oldest first.")
     inputs: Covered | None = Field(None, description="Events that were read for it.")
@@ -74,12 +76,14 @@ class SessionSummary(WireModel):
         None, description="Template of the model's prompt; absent for `builtin`."
     )
     usage: list[ModelSums] = Field(description="Usage of all attempts, by model.")
-    error: str | None = Field(None, description="`failed`: the reason.")
+    error: str | None = Field(
+        None, description="Reason of the failure; only in the state `failed`."
+    )
     retry_time: Timestamp | None = Field(
         None, description="`failed`: time of the next attempt; absent: none."
     )
-    create_time: Timestamp = Field(description="When it was begun.")
-    update_time: Timestamp = Field(description="When its state last changed.")
+    create_time: Timestamp = Field(description="Time at which it was begun.")
+    update_time: Timestamp = Field(description="Time of the last change of its state.")
 
     @classmethod
     def from_row(
@@ -149,19 +153,23 @@ class ListSummariesResponse(WireModel):
 class SummaryCounts(WireModel):
     """Number of a session's summaries in each state, over all policies."""
 
-    active: int = Field(0, description="In use, from 0.")
-    superseded: int = Field(0, description="Replaced by later ones, from 0.")
-    stale: int = Field(0, description="Erased, since an event that they cover was, from 0.")
-    failed: int = Field(0, description="Not made, from 0.")
+    active: int = Field(0, description="Number of summaries in use, from 0.")
+    superseded: int = Field(0, description="Number of summaries replaced by later ones, from 0.")
+    stale: int = Field(
+        0, description="Number of summaries erased since an event that they cover was, from 0."
+    )
+    failed: int = Field(0, description="Number of summaries that could not be made, from 0.")
 
 
 class SessionUsage(WireModel):
     """Usage of a session's summaries, failed attempts included."""
 
-    models: list[ModelSums] = Field(description="By model; the built-in summariser calls none.")
+    models: list[ModelSums] = Field(
+        description="Usage by model; the built-in summariser calls none."
+    )
     total: UsageSums = Field(description="Usage of all models together.")
     summaries: SummaryCounts = Field(description="Number of summaries by state.")
-    event_count: int = Field(description="Including erased and cleared events.")
+    event_count: int = Field(description="Number of events, erased and cleared ones included.")
     exchange_count: int = Field(
         description="Number of exchanges, from 0: turns of a user with what follows them."
     )

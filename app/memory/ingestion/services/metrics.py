@@ -10,7 +10,7 @@ _PENDING = Gauge(
 )
 _OLDEST = Gauge(
     "memory_bank_ingestion_oldest_pending_seconds",
-    "How long the oldest of them has waited; 0 without any.",
+    "Time that the oldest of them has waited; 0 without any.",
 )
 
 _FAILED = Gauge(

@@ -106,8 +106,8 @@ class DeletionFields(WireModel):
     )
     revision_expire_time: Timestamp | None = Field(
         None,
-        description="When those revisions are deleted, in UTC; absent: by `revisionTtl`, else"
-        " by the engine's `ttlConfig`, else by the service's setting.",
+        description="Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`,"
+        " else by the engine's `ttlConfig`, else by the service's setting.",
     )
     revision_ttl: PositiveDuration | None = Field(
         None, description="Life of those revisions, from now; above zero seconds."
@@ -185,7 +185,9 @@ class MemoryFields(SingleRevisionFields):
         " them.",
     )
     memory_type: MemoryTypeField | None = Field(
-        None, description="Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."
+        None,
+        description="Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be"
+        " changed later.",
     )
     structured_content: Annotated[StructuredContent, AfterValidator(_check_structured)] | None = (
         Field(None, description=f"At most {MAX_OBJECT_BYTES} bytes as JSON.")
@@ -193,12 +195,12 @@ class MemoryFields(SingleRevisionFields):
     context: str | None = Field(
         None,
         max_length=MAX_FACT_CHARS,
-        description="What the fact was drawn from or why it matters, in words.",
+        description="Source of the fact, or the reason that it matters, in words.",
     )
     expire_time: Timestamp | None = Field(
         None,
-        description="When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's"
-        " `ttlConfig`, else never.",
+        description="Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the"
+        " engine's `ttlConfig`, else never.",
     )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
@@ -262,7 +264,8 @@ class MemoryContentFields(WireModel):
     name: str = Field(description="Full name of the resource.")
     fact: str | None = Field(
         None,
-        description="What is remembered; absent where `structuredContent` is the content.",
+        description="Statement that is remembered; absent where `structuredContent` is the"
+        " content.",
     )
     display_name: str | None = Field(None, description="Short name for people.")
     description: str | None = Field(None, description="Explanation for people.")
@@ -282,7 +285,7 @@ class MemoryContentFields(WireModel):
         " the content.",
     )
     context: str | None = Field(
-        None, description="What the fact was drawn from or why it matters, in words."
+        None, description="Source of the fact, or the reason that it matters, in words."
     )
 
 
@@ -292,9 +295,11 @@ class Memory(MemoryContentFields):
     scope: dict[str, str] = Field(
         description="Exact key of the collection that it belongs to. It never changes."
     )
-    create_time: Timestamp = Field(description="When it was created.")
-    update_time: Timestamp = Field(description="When it last changed.")
-    expire_time: Timestamp | None = Field(None, description="When it is deleted; absent: never.")
+    create_time: Timestamp = Field(description="Time of its creation.")
+    update_time: Timestamp = Field(description="Time of its last change.")
+    expire_time: Timestamp | None = Field(
+        None, description="Time at which it is deleted; absent: never."
+    )
     etag: str = Field(description="Version of the memory, for conditional requests.")
     delete_time: Timestamp | None = Field(
         None, description="The time of the deletion; absent of a live memory, as the next three."
@@ -307,8 +312,8 @@ class Memory(MemoryContentFields):
     )
     delete_caller: str | None = Field(
         None,
-        description="Who asked for that: the id of a key, `jwt:` and the subject of a token, or"
-        " `command-line`; absent also where the service itself deleted it.",
+        description="Caller that deleted it: the id of a key, `jwt:` and the subject of a token,"
+        " or `command-line`; absent also where the service itself deleted it.",
     )
 
     @classmethod

@@ -72,7 +72,7 @@ class CustomizationConfig(WireModel):
         None, description='True: facts are written as "The user ..."; otherwise as "I ...".'
     )
     consolidation_config: ConsolidationConfig | None = Field(
-        None, description="How new facts are compared with present memories."
+        None, description="Settings for the comparison of new facts with present memories."
     )
     disable_natural_language_memories: bool | None = Field(
         None, description="True: only profiles are made, no facts."
@@ -139,7 +139,9 @@ class GenerationConfig(WireModel):
         description="Name of a configured model; absent or unknown: the service's own.",
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
-        None, description="When ingested events become memories; absent: at once."
+        None,
+        description="Trigger of generation from ingested events; absent: they become memories"
+        " at once.",
     )
 
 
@@ -264,7 +266,7 @@ class SchemaConfig(WireModel):
         pattern=r"^[a-z][a-z0-9-]*$",
         min_length=1,
         max_length=MAX_ID_CHARS,
-        description="Lowercase letter first, then letters, digits and hyphens.",
+        description="Id of the schema: a lowercase letter first, then letters, digits and hyphens.",
     )
     memory_schema: BoundedObject | None = Field(
         None,
@@ -277,7 +279,9 @@ class SchemaConfig(WireModel):
         description="The schema as JSON Schema; it wins over `schema`. At most"
         f" {MAX_OBJECT_BYTES} bytes as JSON.",
     )
-    memory_type: MemoryTypeField | None = Field(None, description="Absent: `STRUCTURED_PROFILE`.")
+    memory_type: MemoryTypeField | None = Field(
+        None, description="Type of the memories; absent: `STRUCTURED_PROFILE`."
+    )
 
     @model_validator(mode="after")
     def _is_no_array(self) -> Self:
@@ -325,7 +329,7 @@ class MemoryBankConfig(WireModel):
         None, description="The model, and when it runs."
     )
     similarity_search_config: SimilaritySearchConfig | None = Field(
-        None, description="How searches rank."
+        None, description="Settings of searches."
     )
     ttl_config: TtlConfig | None = Field(
         None,
@@ -350,7 +354,7 @@ class MemoryBankConfig(WireModel):
 
     privacy_config: PrivacyConfig | None = Field(
         None,
-        description="What becomes of secrets and personal data; kinds that it does not name follow"
+        description="Treatment of secrets and personal data; kinds that it does not name follow"
         " the service's defaults. An update without it keeps it.",
     )
 

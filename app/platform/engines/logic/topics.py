@@ -95,7 +95,7 @@ class MemoryTopic(WireModel):
 class ExampleEvent(WireModel):
     """A turn of an example."""
 
-    content: Content = Field(description="What was said.")
+    content: Content = Field(description="Content of the turn.")
 
 
 class ConversationSource(WireModel):

@@ -28,7 +28,7 @@ class _Known:
     row: EngineRow
     weight: int
     seconds: float
-    """When it was noted, by the monotonic clock."""
+    """Time of the note, by the monotonic clock."""
 
 
 class EngineCache:

@@ -8,7 +8,7 @@ from app.platform.operations.store import queue
 _DUE = Gauge("memory_bank_operations_due", "Operations that are due and wait for a worker.")
 _OLDEST = Gauge(
     "memory_bank_operations_oldest_due_seconds",
-    "How long the oldest of them has been due; 0 without any.",
+    "Time since the oldest of them became due; 0 without any.",
 )
 
 _RUNNING = Gauge(

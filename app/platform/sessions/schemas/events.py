@@ -25,8 +25,8 @@ class EventActions(WireModel):
 
     state_delta: Annotated[dict[str, Any], AfterValidator(lasting)] | None = Field(
         None,
-        description="Replaces these keys of the session's state, of its user's (`user:`) and of"
-        " the engine's (`app:`); keys that start with `temp:` are not stored.",
+        description="New values of these keys of the session's state, of its user's (`user:`) and"
+        " of the engine's (`app:`); keys that start with `temp:` are not stored.",
     )
     artifact_delta: dict[str, int] | None = Field(
         None, description="Files written, with their versions."
@@ -39,7 +39,7 @@ class EventActions(WireModel):
         None, description="True: the framework should not summarise the tool's answer."
     )
     requested_auth_configs: dict[str, Any] | None = Field(
-        None, description="What tools need to sign in, by the id of their call."
+        None, description="Requests of tools for a sign-in, by the id of their call."
     )
 
 
@@ -237,7 +237,7 @@ class CreateExchangeRequest(WireModel):
         None, description="Tokens of the output, likewise."
     )
     metadata: BoundedObject | None = Field(
-        None, description="Stored with both events as their `customMetadata`."
+        None, description="Metadata stored with both events, as their `customMetadata`."
     )
     expected_last_seq: ExpectedLastSeq = None
 

@@ -90,7 +90,7 @@ class SessionFields(WireModel):
     )
     expire_time: Timestamp | None = Field(
         None,
-        description="When the session is deleted, in UTC; absent: by `ttl`, else by the"
+        description="Time at which the session is deleted, in UTC; absent: by `ttl`, else by the"
         " service's setting.",
     )
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
@@ -158,12 +158,12 @@ class Session(WireModel):
     memory_policy: MemoryPolicy | None = Field(
         None, description="Policy of its contexts and summaries; absent: the engine's policy."
     )
-    create_time: Timestamp = Field(description="When it was created.")
+    create_time: Timestamp = Field(description="Time of its creation.")
     update_time: Timestamp = Field(
         description="The `timestamp` of the newest event, or the time of a later change, within"
         " the session's life so far. Filters and orders use the time of the last change."
     )
-    expire_time: Timestamp = Field(description="When it is deleted with its events.")
+    expire_time: Timestamp = Field(description="Time at which it is deleted with its events.")
     etag: str = Field(description="Version of the session, for conditional requests.")
 
     @classmethod

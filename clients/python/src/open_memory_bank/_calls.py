@@ -130,8 +130,8 @@ class CallMemoryTool(TypedDict, total=False):
     """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
     are no error of the request: the response has `isError`."""
     scope: Mapping[str, str] | None
-    """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
-    conditions fix it; what they fix may be left out."""
+    """Scope of the memories that the call is about, 1 to 5 pairs. Required, unless the
+    key's conditions fix it; what they fix may be left out."""
     session: str | None
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
@@ -195,11 +195,12 @@ class ComposeContext(TypedDict, total=False):
     pending_message: str | None
     """Message that the model must answer, not yet an event."""
     policy: types.MemoryPolicy | None
-    """Absent: the policy of the session or its engine, or `inclusive`."""
+    """Policy of this context; absent: that of the session or its engine, or `inclusive`."""
     token_limit: int | None
-    """Overrides the policy's."""
+    """Tokens of the model's window, in place of the policy's."""
     reserve_output_tokens: int | None
-    """Overrides the policy's; absent in both: 800 with `agent_summary`, else 0."""
+    """Tokens of the window left for the answer, in place of the policy's; absent in
+    both: 800 with `agent_summary`, else 0."""
     format: types.Format
     """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
     one `text`. `gemini` includes files unchanged, and only their mention is counted;
@@ -260,7 +261,7 @@ class CreateExchange(TypedDict, total=False):
     output_token_count: int | None
     """Tokens of the output, likewise."""
     metadata: Mapping[str, Any] | None
-    """Stored with both events as their `customMetadata`."""
+    """Metadata stored with both events, as their `customMetadata`."""
     expected_last_seq: int | None
     """The number of the session's last event as known to the caller; if another event is
     last by now, nothing is appended: 409."""
@@ -304,7 +305,7 @@ class CreateKey(TypedDict, total=False):
     """For each scope key, the values that the key may reach: one, or a list. Absent: all
     scopes."""
     expire_time: str | None
-    """When the key stops working, in UTC; absent: by `ttl`, else never."""
+    """Time at which the key stops working, in UTC; absent: by `ttl`, else never."""
     ttl: str | None
     """Input only: expiry is now + ttl."""
 
@@ -344,8 +345,8 @@ class CreateMemory(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -361,14 +362,15 @@ class CreateMemory(TypedDict, total=False):
     metadata: Mapping[str, MetadataValue] | None
     """The caller's own values, by name; list filters and retrieval can ask for them."""
     memory_type: types.MemoryType | None
-    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
+    later."""
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     expire_time: str | None
-    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
-    `ttlConfig`, else never."""
+    """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
+    engine's `ttlConfig`, else never."""
     ttl: str | None
     """Input only: expiry is now + ttl."""
     scope: Required[Mapping[str, str]]
@@ -404,7 +406,7 @@ class CreateReasoningEngine(TypedDict, total=False):
     labels: Mapping[str, str] | None
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
-    """Holds the configuration of its memory bank."""
+    """Configuration of its memory bank."""
     encryption_spec: types.EncryptionSpec | None
     """Encryption settings, stored and returned; this service itself encrypts nothing."""
     spec: None
@@ -447,8 +449,8 @@ class CreateSession(TypedDict, total=False):
     `user:` are shared by the user's sessions, those with `app:` by all of the engine,
     and those with `temp:` are not stored."""
     expire_time: str | None
-    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
-    setting."""
+    """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
+    service's setting."""
     ttl: str | None
     """Input only: expiry is now + ttl."""
     memory_policy: types.MemoryPolicy | None
@@ -506,12 +508,12 @@ class DeleteMemory(TypedDict, total=False):
     """Arguments of `deleteMemory`."""
 
     permanent: bool | None
-    """Erase it and all its history now, beyond recovery."""
+    """True: erase it and all its history now, beyond recovery."""
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     idempotency_key: str | None
@@ -558,7 +560,7 @@ class DeleteReasoningEngine(TypedDict, total=False):
     """Arguments of `deleteReasoningEngine`."""
 
     force: bool | None
-    """Also delete the contents of the engine."""
+    """True: also delete the contents of the engine."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None
@@ -630,10 +632,10 @@ class EraseScope(TypedDict, total=False):
     scope: Required[Mapping[str, str]]
     """Exact key of the collection."""
     validate_only: bool | None
-    """Count, and change nothing."""
+    """True: count, and change nothing."""
     include_sessions: bool | None
-    """Whether sessions, task memory and state of the user `user_id` are erased, too;
-    absent: they are."""
+    """False: sessions, task memory and state of the user `user_id` are kept; absent:
+    they are erased, too."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -694,7 +696,8 @@ class EstimateContextCosts(TypedDict, total=False):
     """`per_prompt`: each prompt is paid for once. `published_tables`: the method of the
     tables of Prompt Memory Lab, for comparison with them."""
     find_best_cap: bool
-    """Also find the cheapest `cap` (or `every`) of strategies that have one, up to 1000."""
+    """True: also find the cheapest `cap` (or `every`) of strategies that have one, up to
+    1000."""
 
 
 EXPORT_ALL_AUDIT_EVENTS: Call[bytes] = Call(
@@ -736,9 +739,10 @@ class ExportNamespace(TypedDict, total=False):
     sink: Required[str]
     """Name of a configured sink."""
     directory: str | None
-    """Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink."""
+    """Folder for the files: names with `/` between them, below ENGINE/MEMORY/NAMESPACE
+    in the sink."""
     artifacts: Sequence[str] | None
-    """Only these; absent: all."""
+    """Names of the artifacts to export; absent: all."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -770,7 +774,7 @@ class FlushStream(TypedDict, total=False):
     scope: Required[Mapping[str, str]]
     """Exact key of the collection."""
     stream_id: str | None
-    """`default` when absent or empty."""
+    """Id of the stream; absent or empty: `default`."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -806,8 +810,8 @@ class GenerateMemories(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -822,19 +826,19 @@ class GenerateMemories(TypedDict, total=False):
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
     disable_consolidation: bool | None
-    """Every result becomes a new memory."""
+    """True: every result becomes a new memory."""
     validate_only: bool | None
-    """Do the work, but write nothing; respond with the changes and their reasons."""
+    """True: do the work, but write nothing; respond with the changes and their reasons."""
     metadata: Mapping[str, MetadataValue] | None
     """The caller's own values, stored with each memory that is written."""
     metadata_merge_strategy: types.MetadataMergeStrategy
-    """What becomes of the metadata of a memory that is updated. `OVERWRITE` (also when
+    """Treatment of the metadata of a memory that is updated. `OVERWRITE` (also when
     absent): these values replace it. `MERGE`: they are added. `REQUIRE_EXACT_MATCH`:
     only memories with equal metadata are updated."""
     allowed_topics: Sequence[types.MemoryTopicId] | None
     """Limits the configured topics to these."""
     time_zone: str | None
-    """For relative dates; default UTC."""
+    """Time zone of relative dates; default UTC."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -861,7 +865,8 @@ class GetMemory(TypedDict, total=False):
     """Arguments of `getMemory`."""
 
     show_deleted: bool | None
-    """Include deleted memories that can still be recovered; needs `revisions.list`."""
+    """True: include deleted memories that can still be recovered; needs
+    `revisions.list`."""
 
 
 GET_MEMORY_REVISION: Call[types.MemoryRevision] = Call(
@@ -966,8 +971,8 @@ class GetUsage(TypedDict, total=False):
     end_day: str | None
     """Last day (UTC), included; absent: today."""
     group_by: str | None
-    """What each sum is of: some of `day`, `model` and `kind` (of the work), separated by
-    commas; absent: `day,model`."""
+    """Grouping of the sums: some of `day`, `model` and `kind` (of the work), separated
+    by commas; absent: `day,model`."""
 
 
 IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
@@ -1003,8 +1008,8 @@ class IngestEvents(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -1012,18 +1017,19 @@ class IngestEvents(TypedDict, total=False):
     scope: Required[Mapping[str, str]]
     """Exact key of the collection."""
     stream_id: str | None
-    """`default` when absent or empty."""
+    """Id of the stream; absent or empty: `default`."""
     direct_contents_source: types.DirectContentsSource | None
-    """If absent, the request only changes the rule of the waiting events."""
+    """A conversation in the request; absent: the request only changes the rule of the
+    waiting events."""
     generation_trigger_config: types.GenerationTriggerConfig | None
-    """If absent, that of the bank; without any, events are processed at once."""
+    """Trigger of generation from the events; absent: that of the bank; without any,
+    events are processed at once."""
     force_flush: bool | None
     """True: process all waiting events at once."""
     metadata: Mapping[str, MetadataValue] | None
     """The caller's own values, stored with each memory that is written."""
     metadata_merge_strategy: types.MetadataMergeStrategy | None
-    """What becomes of the metadata of a memory that is updated, as in
-    `memories:generate`."""
+    """Treatment of the metadata of a memory that is updated, as in `memories:generate`."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1164,7 +1170,8 @@ class ListMemories(TypedDict, total=False):
     order_by: str | None
     """A field, ascending unless followed by ` desc`."""
     show_deleted: bool | None
-    """Include deleted memories that can still be recovered; needs `revisions.list`."""
+    """True: include deleted memories that can still be recovered; needs
+    `revisions.list`."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
     page_token: str | None
@@ -1257,10 +1264,10 @@ class ListRevisionLabels(TypedDict, total=False):
     """Arguments of `listRevisionLabels`."""
 
     key: str | None
-    """List the values of this key, of at most 64 characters; absent or empty: list the
-    keys."""
+    """Key whose values are listed, of at most 64 characters; absent or empty: the keys
+    are listed."""
     prefix: str
-    """Only keys, or values of the key, that begin with this text, of at most 64
+    """Beginning of the keys, or of the values of the key, that are listed; at most 64
     characters for keys and 512 for values."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
@@ -1287,8 +1294,8 @@ class ListScopes(TypedDict, total=False):
     filter: str | None
     """An AIP-160 filter."""
     show_deleted: bool | None
-    """Lists the scopes of deleted memories, too, while these can be recovered; needs
-    `revisions.list`."""
+    """True: list the scopes of deleted memories, too, while these can be recovered;
+    needs `revisions.list`."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
     page_token: str | None
@@ -1357,9 +1364,9 @@ class ListSummaries(TypedDict, total=False):
     """Arguments of `listSummaries`."""
 
     state: types.StoredSummaryState | None
-    """Only those in this state."""
+    """State of the summaries to list; absent: all."""
     policy_key: str | None
-    """Only those of this policy."""
+    """Key of the policy whose summaries are listed; absent: all."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
     page_token: str | None
@@ -1426,11 +1433,11 @@ class ProcessOutput(TypedDict, total=False):
     """Arguments of `processOutput`."""
 
     sensitive: bool | None
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     local_only: bool | None
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowed_models: Sequence[str] | None
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -1441,15 +1448,16 @@ class ProcessOutput(TypedDict, total=False):
     tool: Required[str]
     """Tool that made the output; its policy applies."""
     activity: Required[str]
-    """What the tool was doing."""
+    """Name of what the tool did, such as `fetch`."""
     call_id: str | None
     """Id of the call; not stored."""
     namespace: str | None
     """Namespace to store in; absent: a new one."""
     off_prompt: bool | Literal["auto"] | None
-    """Absent: from the tool's policy, or false without one."""
+    """Rule for storing the output: false, true or `auto`; absent: from the tool's
+    policy, or false without one."""
     output: Required[types.Output]
-    """What the tool returned."""
+    """The tool's output."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1478,8 +1486,8 @@ class PurgeMemories(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     filter: str | None
@@ -1487,9 +1495,9 @@ class PurgeMemories(TypedDict, total=False):
     filter_groups: Sequence[types.FilterGroup] | None
     """Conditions on metadata, of which at least one group must hold."""
     force: bool | None
-    """Delete the memories; otherwise only count them."""
+    """True: delete the memories; otherwise only count them."""
     permanent: bool | None
-    """With `force`: erase memories and history at once, without recovery."""
+    """True, with `force`: erase memories and history at once, without recovery."""
     sample_size: int | None
     """Without `force`: matching memories to show, the newest; 0 to 100."""
     idempotency_key: str | None
@@ -1520,15 +1528,15 @@ class QueryNamespace(TypedDict, total=False):
     read the namespace (the first local one if it is sensitive), or `builtin` without
     any."""
     off_prompt: bool
-    """Whether to store the result and return only its reference."""
+    """True: store the result and return only its reference."""
     wait: bool
-    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     query: Required[str]
     """Question to answer; not blank."""
     top_k: int
     """Maximum number of passages for the reader."""
     answer_tokens: int
-    """Maximum length of the answer."""
+    """Maximum length of the answer, in tokens."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1578,8 +1586,8 @@ class RecallMemories(TypedDict, total=False):
     filter_groups: Sequence[types.FilterGroup] | None
     """Conditions on metadata, of which at least one group must hold."""
     include_sessions: bool
-    """Whether to search the sessions of the user that the scope's `user_id` names as
-    well: those that one call of `sessions/-:recall` reaches."""
+    """True: search the sessions of the user that the scope's `user_id` names as well,
+    those that one call of `sessions/-:recall` reaches."""
 
 
 RECALL_SESSION: Call[types.RecallResponse] = Call(
@@ -1602,7 +1610,7 @@ class RecallSession(TypedDict, total=False):
     """Arguments of `recallSession`."""
 
     query: Required[str]
-    """What to look for, in words of the session."""
+    """Text to search for, by its words and not by its meaning."""
     mode: types.RecallMode
     """`extractive`: passages, word for word. `summary`: a text made from them by one
     model call; without a model, the passages themselves."""
@@ -1644,7 +1652,7 @@ class RecallSessions(TypedDict, total=False):
     """Arguments of `recallSessions`."""
 
     query: Required[str]
-    """What to look for, in words of the session."""
+    """Text to search for, by its words and not by its meaning."""
     mode: types.RecallMode
     """`extractive`: passages, word for word. `summary`: a text made from them by one
     model call; without a model, the passages themselves."""
@@ -1733,7 +1741,7 @@ class RetrieveMemories(TypedDict, total=False):
     filter_groups: Sequence[types.FilterGroup] | None
     """Conditions on metadata, of which at least one group must hold."""
     memory_types: Sequence[types.MemoryType] | None
-    """None means natural-language memories only."""
+    """Types of memories to return; absent or empty: natural-language memories only."""
     max_tokens: int | None
     """Limit of the tokens of all facts, about four characters each. Memories that would
     exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
@@ -1793,8 +1801,8 @@ class RollbackMemory(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -1802,7 +1810,7 @@ class RollbackMemory(TypedDict, total=False):
     target_revision_id: Required[str | int]
     """The id of a revision of the memory, or its full name."""
     validate_only: bool | None
-    """Change nothing; respond with the change that the rollback would make."""
+    """True: change nothing; respond with the change that the rollback would make."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None
@@ -1844,7 +1852,8 @@ class ScanPrivacy(TypedDict, total=False):
     """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
     place, for good."""
     scope: Mapping[str, str] | None
-    """Only what has a scope that contains these pairs; absent: the whole engine."""
+    """Pairs that the scopes of what is scanned contain; absent: the whole engine is
+    scanned."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1872,11 +1881,11 @@ class StoreArtifacts(TypedDict, total=False):
     """Arguments of `storeArtifacts`."""
 
     sensitive: bool | None
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     local_only: bool | None
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowed_models: Sequence[str] | None
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -1887,9 +1896,9 @@ class StoreArtifacts(TypedDict, total=False):
     tool: str | None
     """Tool that produced it; the tool's policy applies."""
     activity: str | None
-    """What the tool was doing; recorded with the namespace."""
+    """Name of what the tool did, such as `fetch`; recorded with the namespace."""
     artifacts: Required[Sequence[types.Output]]
-    """Of kind text, json or blob."""
+    """Artifacts to store, each of the kind `text`, `json` or `blob`."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1918,16 +1927,16 @@ class SummarizeNamespace(TypedDict, total=False):
     read the namespace (the first local one if it is sensitive), or `builtin` without
     any."""
     off_prompt: bool
-    """Whether to store the result and return only its reference."""
+    """True: store the result and return only its reference."""
     wait: bool
-    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     instructions: str | None
-    """What the summary should contain."""
+    """Content that the summary should have, or leave out."""
     template: str | None
     """The whole prompt, in place of instructions: with `{text}`, and optionally
     `{previous_summary}` and `{char_limit}`."""
     max_tokens: int
-    """Maximum length of the summary."""
+    """Maximum length of the summary, in tokens."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1952,8 +1961,8 @@ class UndeleteMemory(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -1979,7 +1988,7 @@ class UndoOperation(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that the undo makes."""
     validate_only: bool | None
-    """Change nothing; the operation reports the effect on each memory."""
+    """True: change nothing; the operation reports the effect on each memory."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -2021,8 +2030,8 @@ class UpdateMemory(TypedDict, total=False):
     revision_labels: Mapping[str, str] | None
     """Labels of the revisions that this request makes."""
     revision_expire_time: str | None
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revision_ttl: str | None
     """Life of those revisions, from now; above zero seconds."""
     disable_memory_revisions: bool | None
@@ -2038,14 +2047,15 @@ class UpdateMemory(TypedDict, total=False):
     metadata: Mapping[str, MetadataValue] | None
     """The caller's own values, by name; list filters and retrieval can ask for them."""
     memory_type: types.MemoryType | None
-    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
+    later."""
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     expire_time: str | None
-    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
-    `ttlConfig`, else never."""
+    """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
+    engine's `ttlConfig`, else never."""
     ttl: str | None
     """Input only: expiry is now + ttl."""
     scope: Mapping[str, str] | None
@@ -2075,11 +2085,11 @@ class UpdateNamespace(TypedDict, total=False):
     """Arguments of `updateNamespace`."""
 
     sensitive: bool | None
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     local_only: bool | None
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowed_models: Sequence[str] | None
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -2121,7 +2131,7 @@ class UpdateReasoningEngine(TypedDict, total=False):
     labels: Mapping[str, str] | None
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
-    """Holds the configuration of its memory bank."""
+    """Configuration of its memory bank."""
     encryption_spec: types.EncryptionSpec | None
     """Encryption settings, stored and returned; this service itself encrypts nothing."""
     spec: None
@@ -2168,8 +2178,8 @@ class UpdateSession(TypedDict, total=False):
     `user:` are shared by the user's sessions, those with `app:` by all of the engine,
     and those with `temp:` are not stored."""
     expire_time: str | None
-    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
-    setting."""
+    """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
+    service's setting."""
     ttl: str | None
     """Input only: expiry is now + ttl."""
     memory_policy: types.MemoryPolicy | None
@@ -2200,11 +2210,12 @@ class UpdateToolPolicy(TypedDict, total=False):
     """Arguments of `updateToolPolicy`."""
 
     off_prompt: bool | Literal["auto"]
-    """Whether outputs are stored: false, true or `auto`."""
+    """Rule for storing outputs: false, true or `auto`."""
     max_inline_tokens: int | None
-    """With `auto`: longer texts are stored; absent: the configured default."""
+    """With `auto`: tokens of the longest text that the prompt shows; absent: the
+    configured default."""
     sensitive: bool
-    """All outputs except info and errors are stored; requests cannot loosen this."""
+    """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: str | None
     """Time to live of outputs."""
     idempotency_key: str | None
@@ -2237,9 +2248,9 @@ class UploadArtifact(TypedDict, total=False):
     """Tool that produced it; the tool's policy then decides about sensitivity and time
     to live."""
     sensitive: bool
-    """Whether derived artifacts stay off the prompt as well."""
+    """True: derived artifacts stay off the prompt as well."""
     local_only: bool
-    """Whether no remote model may read it."""
+    """True: no remote model may read it."""
     ttl: str | None
     """Time to live, such as "3600s"."""
     idempotency_key: str | None
@@ -2247,7 +2258,7 @@ class UploadArtifact(TypedDict, total=False):
     etag: str | None
     """Version that is changed; the change of another one is refused."""
     content_digest: str | None
-    """`sha-256=:...:` of the bytes."""
+    """Digest of the bytes, as `sha-256=:...:`."""
 
 
 VALIDATE_REASONING_ENGINE: Call[types.Empty] = Call(
@@ -2279,7 +2290,7 @@ class ValidateReasoningEngine(TypedDict, total=False):
     labels: Mapping[str, str] | None
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
-    """Holds the configuration of its memory bank."""
+    """Configuration of its memory bank."""
     encryption_spec: types.EncryptionSpec | None
     """Encryption settings, stored and returned; this service itself encrypts nothing."""
     spec: None

@@ -8,8 +8,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from ipaddress import ip_address
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
+
+import httpx
 
 from open_memory_bank.types import MemoryMetadataValue
 
@@ -20,6 +23,8 @@ MetadataValue = MemoryMetadataValue | str | float | bool | datetime
 _FULL_NAME = re.compile(
     r"(?:projects/([^/]+)/locations/([^/]+)/)?reasoningEngines/([^/]+)(?:/(?:[^/]+/)*([^/]+))?"
 )
+_KEY = re.compile(r"[!-~]+")
+_NO_IDS = frozenset({"", ".", ".."})
 _JSON = "application/json"
 
 
@@ -81,6 +86,41 @@ class Request:
     content: bytes | None = None
 
 
+def address_of(url: str) -> httpx.URL:
+    """Return the address of a service.
+
+    Raises:
+        ValueError: it is none, or has a password, a query or a fragment.
+    """
+    said = "url must be http://HOST or https://HOST, with no password and no query."
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise ValueError(said) from None
+    is_more = bool(address.userinfo or address.query or address.fragment)
+    if address.scheme not in ("http", "https") or not address.host or is_more:
+        raise ValueError(said)
+    return address
+
+
+def check_key(key: str | None) -> None:
+    """Refuse a key that no header can hold, without naming it.
+
+    Raises:
+        ValueError: it has a space, a line break, or a sign outside of ASCII.
+    """
+    if key is not None and _KEY.fullmatch(key) is None:
+        raise ValueError("key must be of printable ASCII characters, without spaces.")
+
+
+def is_here(host: str) -> bool:
+    """Return True for a host that is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def engine_of(name: str) -> Engine:
     """Return the engine of an id or a full name.
 
@@ -88,7 +128,7 @@ def engine_of(name: str) -> Engine:
         ValueError: it is neither.
     """
     found = _FULL_NAME.fullmatch(name)
-    if "/" in name and (found is None or found[4] is not None):
+    if name in _NO_IDS or ("/" in name and (found is None or found[4] is not None)):
         raise ValueError(f"engine must be an id or a full name; got {name!r}.")
     if found is None:
         return Engine("default", "local", name)
@@ -153,7 +193,7 @@ def _part(name: str, value: str, engine: Engine) -> str:
         if found[3] != engine.id:
             raise ValueError(f"{name} must be of engine {engine.id}; got {value!r}.")
         value = found[4]
-    if value in ("", ".", ".."):
+    if value in _NO_IDS:
         raise ValueError(f"{name} must be an id or a full name; got {value!r}.")
     return _quoted(value)
 

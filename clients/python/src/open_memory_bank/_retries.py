@@ -1,4 +1,4 @@
-"""When a request is sent again, and how long before."""
+"""The pause before a request is sent again."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ MOST = 3
 """Times that a request is sent again."""
 _FIRST_SECONDS = 0.25
 _LONGEST_WAIT_SECONDS = 60.0
-_NOT_DONE = frozenset({429})
 _PERHAPS_DONE = frozenset({502, 503, 504})
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-def after_error(error: ApiError, attempt: int, *, is_repeatable: bool) -> float | None:
-    """Return the seconds to wait before the request is sent again; None: do not."""
-    passes = (
-        error.http_status in _NOT_DONE
-        or (error.http_status in _PERHAPS_DONE and is_repeatable)
-        or (error.http_status == httpx.codes.CONFLICT and error.reason == "CONCURRENT_CHANGE")
-    )
-    if not passes or attempt >= MOST:
-        return None
-    if error.retry_after is None:
-        return _pause(attempt)
-    return error.retry_after if error.retry_after <= _LONGEST_WAIT_SECONDS else None
-
-
-def after_failure(
-    failure: httpx.TransportError, attempt: int, *, is_repeatable: bool
+def pause(
+    failure: ApiError | httpx.RequestError, attempt: int, *, is_repeatable: bool
 ) -> float | None:
-    """Return the seconds to wait after a connection failed; None: do not send it again."""
-    passes = is_repeatable or isinstance(failure, _NEVER_SENT)
-    if isinstance(failure, httpx.UnsupportedProtocol):
-        passes = False
-    return _pause(attempt) if passes and attempt < MOST else None
+    """Return the seconds to wait before the request is sent again; None: it is not.
 
-
-def _pause(attempt: int) -> float:
+    Args:
+        failure: the error of the last attempt.
+        attempt: its number, from 0.
+        is_repeatable: doing the request twice does no harm.
+    """
+    if attempt >= MOST or not _passes(failure, is_repeatable=is_repeatable):
+        return None
+    asked = failure.retry_after if isinstance(failure, ApiError) else None
+    if asked is not None:
+        return asked if asked <= _LONGEST_WAIT_SECONDS else None
     longest: float = _FIRST_SECONDS * 2**attempt
     return random.uniform(longest / 2, longest)  # noqa: S311 - spreads clients, hides nothing
+
+
+def _passes(failure: ApiError | httpx.RequestError, *, is_repeatable: bool) -> bool:
+    if isinstance(failure, ApiError):
+        is_refused = failure.http_status == httpx.codes.TOO_MANY_REQUESTS
+        is_beaten = failure.status == "ABORTED" and failure.reason == "CONCURRENT_CHANGE"
+        is_away = failure.http_status in _PERHAPS_DONE
+        return is_refused or is_beaten or (is_away and is_repeatable)
+    if isinstance(failure, httpx.LocalProtocolError):  # such as a header that cannot be sent
+        return False
+    return is_repeatable or isinstance(failure, _NEVER_SENT)

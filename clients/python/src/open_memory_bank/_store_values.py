@@ -121,6 +121,8 @@ def groups_of(wanted: Mapping[str, Any] | None, *, is_search: bool) -> list[type
 def _comparisons(wanted: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
     for name, value in wanted.items():
         operators = value if isinstance(value, Mapping) else {"$eq": value}
+        if not operators:
+            raise NotImplementedError(f"The filter {name}: {value} is not served.")
         for operator, operand in operators.items():
             if not isinstance(operand, (str, int, float)) or operator not in _OPERATORS:
                 raise NotImplementedError(f"The filter {name}: {value} is not served.")

@@ -11,8 +11,11 @@ from typing import BinaryIO, TypeVar
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
-AsyncContent = bytes | BinaryIO | Iterable[bytes] | AsyncIterable[bytes]
-Content = bytes | BinaryIO | Iterable[bytes]
+Pieces = BinaryIO | Iterable[bytes]
+AsyncPieces = Pieces | AsyncIterable[bytes]
+"""A body that is read as it is sent."""
+Content = bytes | Pieces
+AsyncContent = bytes | AsyncPieces
 """A body: whole, or read as it is sent."""
 
 _CHUNK_BYTES = 65536
@@ -47,21 +50,22 @@ def gather(function: Callable[[Given], Made], values: Iterable[Given], at_once: 
         return list(threads.map(function, values))
 
 
-async def achunks(content: AsyncContent) -> AsyncIterator[bytes]:
-    """Yield a body piece by piece; a file is read as it is sent."""
+async def achunks(content: AsyncPieces) -> AsyncIterator[bytes]:
+    """Yield a body piece by piece; a file is read as it is sent, in another thread."""
     if isinstance(content, AsyncIterable):
         async for piece in content:
             yield piece
+    elif hasattr(content, "read"):
+        while piece := await asyncio.to_thread(content.read, _CHUNK_BYTES):
+            yield piece
     else:
-        for piece in chunks(content):
+        for piece in content:
             yield piece
 
 
-def chunks(content: Content) -> Iterator[bytes]:
+def chunks(content: Pieces) -> Iterator[bytes]:
     """Yield a body piece by piece; a file is read as it is sent."""
-    if isinstance(content, bytes):
-        yield content
-    elif hasattr(content, "read"):
+    if hasattr(content, "read"):
         while piece := content.read(_CHUNK_BYTES):
             yield piece
     else:

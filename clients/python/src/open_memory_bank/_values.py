@@ -51,11 +51,3 @@ def search(
             raise ValueError("top_k and max_distance go with a query.")
         return dict(options)
     return {**options, "similarity_search_params": {"searchQuery": query, **chosen}}
-
-
-def update_mask(options: Mapping[str, Any], besides: frozenset[str]) -> dict[str, Any]:
-    """Return options of an update, whose mask is by default the fields that are given."""
-    if options.get("update_mask") is not None:
-        return dict(options)
-    fields = sorted(options.keys() - besides - {"update_mask", "etag", "idempotency_key"})
-    return {**options, "update_mask": ",".join(fields)}

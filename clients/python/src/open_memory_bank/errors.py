@@ -5,7 +5,9 @@ Messages name the path of a request, never its key or its body.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -15,6 +17,14 @@ _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 
 class MemoryBankError(Exception):
     """Any error that this package raises about a request that was sent."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Else pickle would call the class with its message alone.
+        return _empty, (type(self),), {**vars(self), "args": self.args}
+
+
+def _empty(kind: type[MemoryBankError]) -> MemoryBankError:
+    return kind.__new__(kind)
 
 
 class Unreachable(MemoryBankError):
@@ -134,12 +144,17 @@ class WaitTimeout(MemoryBankError, TimeoutError):
     """An operation was not done in time; it goes on.
 
     Attributes:
-        operation: its handle, `Operation` or `AsyncOperation`, to go on waiting with.
+        operation: its handle, `Operation` or `AsyncOperation`, to go on waiting with; None in
+            another process, which has no connection of it.
     """
 
     def __init__(self, operation: Any, name: str, seconds: float) -> None:  # noqa: ANN401 - of either client
         super().__init__(f"{name} is not done after {seconds:g} s; it goes on.")
         self.operation = operation
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, made_of, state = super().__reduce__()
+        return make, made_of, {**state, "operation": None}
 
 
 _BY_STATUS: Mapping[str, type[ApiError]] = {
@@ -159,19 +174,32 @@ _BY_STATUS: Mapping[str, type[ApiError]] = {
 }
 
 
+def object_of(response: httpx.Response) -> Any:  # noqa: ANN401 - of the caller's type
+    """Return the JSON object that an answer holds.
+
+    Raises:
+        ApiError: it holds none, as that of a proxy.
+    """
+    found = _json(response)
+    if not isinstance(found, dict):
+        raise error_of(response)
+    return found
+
+
 def error_of(response: httpx.Response) -> ApiError:
     """Return the error that an answer tells of, which has been read."""
-    try:
-        body = response.json()
-        error: Mapping[str, Any] = body["error"] if isinstance(body["error"], dict) else {}
-    except (ValueError, KeyError, TypeError):
+    body = _json(response)
+    error: Any = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
         error = {}
     status = str(error.get("status", "UNKNOWN"))
-    details = error.get("details") or ()
+    given = error.get("details")
+    details = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+    said = f"HTTP status {response.status_code}"
     return _BY_STATUS.get(status, ApiError)(
         status,
         reason_of(details),
-        str(error.get("message", f"HTTP status {response.status_code}")),
+        str(error.get("message", f"{said} without JSON" if response.is_success else said)),
         response.status_code,
         request_id=response.headers.get("x-request-id", ""),
         details=details,
@@ -188,8 +216,22 @@ def reason_of(details: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-def _seconds(header: str | None) -> float | None:
+def _json(response: httpx.Response) -> Any:  # noqa: ANN401 - any JSON
     try:
-        return None if header is None else max(0.0, float(header))
-    except ValueError:  # a date, which this service does not send
+        return response.json()
+    except ValueError:
         return None
+
+
+def _seconds(header: str | None) -> float | None:
+    """Return the seconds of `Retry-After`: a number, or from a proxy perhaps a date."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds)

@@ -99,7 +99,7 @@ class MemoryBankSession:
             ApiError: the service refuses it, as where the items do not fit into the limit.
         """
         if limit is None:
-            limit = _limit_of(self.session_settings)
+            limit = getattr(self.session_settings, "limit", None)
         if limit is None:
             context = await self._context(self._options)
             return _paired(list(items_of(context)))
@@ -311,8 +311,3 @@ def _arguments(item: Item) -> dict[str, Any]:
 
 def _compact(value: Any) -> str:  # noqa: ANN401 - any JSON
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _limit_of(settings: Any) -> int | None:  # noqa: ANN401 - a class of the SDK
-    limit = settings.get("limit") if isinstance(settings, Mapping) else None
-    return limit if isinstance(settings, Mapping) else getattr(settings, "limit", None)

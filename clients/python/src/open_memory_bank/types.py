@@ -189,13 +189,13 @@ class AnsweredEngine(_AnsweredEngineBase):
     labels: NotRequired[dict[str, str] | None]
     """The caller's own labels; absent: none."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
     etag: str
     """Version of the engine, for conditional requests."""
     contextSpec: NotRequired[ContextSpec | None]
-    """Holds the configuration of its memory bank; absent: none was sent."""
+    """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
     """Encryption settings as sent; this service itself encrypts nothing."""
 
@@ -229,7 +229,7 @@ class AnsweredMemory(_AnsweredMemoryBase):
     name: str
     """Full name of the resource."""
     fact: NotRequired[str | None]
-    """What is remembered; absent where `structuredContent` is the content."""
+    """Statement that is remembered; absent where `structuredContent` is the content."""
     displayName: NotRequired[str | None]
     """Short name for people."""
     description: NotRequired[str | None]
@@ -245,15 +245,15 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
-    """When it was created."""
+    """Time of its creation."""
     updateTime: NotRequired[str]
-    """When it last changed."""
+    """Time of its last change."""
     expireTime: NotRequired[str | None]
-    """When it is deleted; absent: never."""
+    """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
     """Version of the memory, for conditional requests."""
     deleteTime: NotRequired[str | None]
@@ -263,7 +263,7 @@ class AnsweredMemory(_AnsweredMemoryBase):
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
-    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    """Caller that deleted it: the id of a key, `jwt:` and the subject of a token, or
     `command-line`; absent also where the service itself deleted it."""
 
 
@@ -289,12 +289,12 @@ class AnsweredSession(_AnsweredSessionBase):
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """Policy of its contexts and summaries; absent: the engine's policy."""
     createTime: NotRequired[str]
-    """When it was created."""
+    """Time of its creation."""
     updateTime: NotRequired[str]
     """The `timestamp` of the newest event, or the time of a later change, within the
     session's life so far. Filters and orders use the time of the last change."""
     expireTime: NotRequired[str]
-    """When it is deleted with its events."""
+    """Time at which it is deleted with its events."""
     etag: NotRequired[str]
     """Version of the session, for conditional requests."""
 
@@ -311,22 +311,22 @@ class ApiKey(TypedDict):
     permissions: NotRequired[list[str] | None]
     """Permissions that it has beside those of its roles; absent: none."""
     projects: NotRequired[list[str] | None]
-    """Absent: all."""
+    """Projects of the engines that it reaches; absent: all."""
     engines: NotRequired[list[str] | None]
-    """Ids; absent: all."""
+    """Ids of the engines that it reaches; absent: all."""
     scopeConditions: NotRequired[dict[str, list[str]] | None]
     """For each scope key, the values that it may reach; absent: all scopes."""
     creator: NotRequired[str | None]
     """Id of the key that made it, `jwt:` and the subject of a token, or `command-line`;
     absent: made by a start of the service."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     expireTime: NotRequired[str | None]
-    """When it stops working; absent: never."""
+    """Time at which it stops working; absent: never."""
     revokeTime: NotRequired[str | None]
-    """When it was revoked; absent: it was not."""
+    """Time at which it was revoked; absent: it was not."""
     lastUseTime: NotRequired[str | None]
-    """May be up to a minute before the last use."""
+    """Time of the last use, up to a minute early."""
     secret: NotRequired[str | None]
     """The credential to send; present only when the key is created or rotated."""
 
@@ -388,7 +388,7 @@ class Artifact(TypedDict):
     derivedFrom: NotRequired[list[Source] | None]
     """Artifacts that it was made from; absent: none."""
     sourceDeleted: NotRequired[bool | None]
-    """Whether any source was deleted."""
+    """True if any source was deleted."""
     depth: NotRequired[int | None]
     """Number of derivations; absent: not derived."""
     sniffedType: NotRequired[str | None]
@@ -396,9 +396,9 @@ class Artifact(TypedDict):
     sha256: NotRequired[str | None]
     """Digest of the bytes, in hexadecimal digits."""
     createTime: str
-    """When it was stored."""
+    """Time at which it was stored."""
     expireTime: str
-    """When it is deleted."""
+    """Time at which it is deleted."""
     etag: str
     """Version of the artifact, for conditional requests."""
 
@@ -414,17 +414,17 @@ class ArtifactRef(TypedDict):
     namespace: str
     """Id of the namespace."""
     artifacts: NotRequired[list[ReferredArtifact] | None]
-    """The first, or those that are meant."""
+    """Artifacts of the namespace: the first, or those that are meant."""
     count: NotRequired[int | None]
-    """Of all artifacts; absent: of those listed."""
+    """Number of all artifacts; absent: the number of those listed."""
     totalBytes: NotRequired[str | None]
     """Size of all artifacts, in bytes."""
     createdTime: NotRequired[str | None]
-    """When the namespace was created."""
+    """Time of the namespace's creation."""
     expireTime: NotRequired[str | None]
-    """When the namespace is deleted."""
+    """Time at which the namespace is deleted."""
     readableWith: NotRequired[list[Literal["query", "summarize", "extract", "export"]] | None]
-    """Empty: nothing can read it."""
+    """Readers that can use it; empty: none."""
     derivedFrom: NotRequired[list[ReferredSource] | None]
     """Artifacts that those listed were made from."""
 
@@ -451,7 +451,7 @@ class AuditEvent(TypedDict):
     name: str
     """Name of the event, below its engine if it has one."""
     createTime: str
-    """When the request was answered or the operation ended."""
+    """Time at which the request was answered or the operation ended."""
     caller: NotRequired[str | None]
     """Id of the API key; `jwt:` and the subject, of a token; `command-line`; absent: the
     service itself."""
@@ -465,7 +465,7 @@ class AuditEvent(TypedDict):
     address: NotRequired[str | None]
     """IP address of the caller."""
     requestId: NotRequired[str | None]
-    """As in `x-request-id` and in the log."""
+    """Id of the request, as in `x-request-id` and in the log."""
     result: str
     """Name of the canonical code."""
     reason: NotRequired[str | None]
@@ -530,7 +530,7 @@ class BatchResult(TypedDict):
     memory: NotRequired[NamedMemory | None]
     """The memory that was created."""
     error: NotRequired[OperationError | None]
-    """Why it was not created."""
+    """Error of a memory that was not created."""
 
 
 class BestCap(TypedDict):
@@ -577,8 +577,8 @@ class CallMemoryToolRequest(TypedDict):
     """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
     are no error of the request: the response has `isError`."""
     scope: NotRequired[dict[str, str] | None]
-    """Whose memories the call is about, 1 to 5 pairs. Required, unless the key's
-    conditions fix it; what they fix may be left out."""
+    """Scope of the memories that the call is about, 1 to 5 pairs. Required, unless the
+    key's conditions fix it; what they fix may be left out."""
     session: NotRequired[str | None]
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
@@ -590,11 +590,11 @@ class CallMemoryToolResponse(TypedDict):
     """The answer of a tool."""
 
     text: str
-    """What the model is told, as the tool's message."""
+    """Text for the model, as the tool's message."""
     result: NotRequired[dict[str, Any] | None]
     """The same as JSON; absent where `isError` is true."""
     isError: bool
-    """Whether the tool did not do what it was asked."""
+    """True if the tool did not do what it was asked."""
     tokens: int
     """Tokens of `text`, about four characters each."""
 
@@ -620,7 +620,7 @@ class CallerInfo(TypedDict):
     scopeConditions: NotRequired[dict[str, list[str]] | None]
     """For each scope key, the allowed values, sorted; absent: all."""
     expireTime: NotRequired[str | None]
-    """When the key, the secret sent or the token ends; absent: never."""
+    """Time at which the key, the secret sent or the token ends; absent: never."""
     version: str
     """Release of the process that answers."""
 
@@ -654,11 +654,12 @@ class ComposeContextRequest(TypedDict):
     pendingMessage: NotRequired[str | None]
     """Message that the model must answer, not yet an event."""
     policy: NotRequired[MemoryPolicy | None]
-    """Absent: the policy of the session or its engine, or `inclusive`."""
+    """Policy of this context; absent: that of the session or its engine, or `inclusive`."""
     tokenLimit: NotRequired[int | None]
-    """Overrides the policy's."""
+    """Tokens of the model's window, in place of the policy's."""
     reserveOutputTokens: NotRequired[int | None]
-    """Overrides the policy's; absent in both: 800 with `agent_summary`, else 0."""
+    """Tokens of the window left for the answer, in place of the policy's; absent in
+    both: 800 with `agent_summary`, else 0."""
     format: NotRequired[Format]
     """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
     one `text`. `gemini` includes files unchanged, and only their mention is counted;
@@ -693,7 +694,7 @@ class Content(TypedDict):
     """A turn of `user` (the default role) or `model`."""
 
     role: NotRequired[str | None]
-    """`user` when absent, or `model`."""
+    """Role of the speaker: `user` (also when absent) or `model`."""
     parts: NotRequired[list[Part] | None]
     """Texts, files and calls of tools, in order."""
 
@@ -702,7 +703,7 @@ class ContentEvent(TypedDict):
     """A turn of a conversation."""
 
     content: Content
-    """What was said."""
+    """Content of the turn."""
     eventId: NotRequired[str | None]
     """Id that the caller chose; a stream takes an event of the same id once."""
     eventTime: NotRequired[str | None]
@@ -725,7 +726,7 @@ class ContextCost(TypedDict):
     totalTokens: NotRequired[int | None]
     """All billed tokens."""
     billedTokens: NotRequired[BilledTokens | None]
-    """Where the tokens come from; absent with `published_tables`."""
+    """Billed tokens by their source; absent with `published_tables`."""
     finalTokens: NotRequired[int | None]
     """`published_tables`: the running total at the last message."""
     lastCost: NotRequired[str | None]
@@ -749,11 +750,11 @@ class ContextCoverage(TypedDict):
     """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
     verbatim: list[SeqRange]
-    """Shown word for word."""
+    """Events shown word for word."""
     summarised: list[SummarisedRange]
-    """Shown by a summary in their place."""
+    """Events shown by a summary in their place."""
     omitted: list[SeqRange]
-    """All other events, with erased and cleared ones."""
+    """All other events, erased and cleared ones included."""
 
 
 class ContextMessage(TypedDict):
@@ -791,9 +792,9 @@ class ContextResponse(TypedDict):
     sources: NotRequired[list[dict[str, Any]] | None]
     """Source of each message, in `openai` and `gemini`."""
     tokens: ContextTokens
-    """What the context takes of the model's window."""
+    """Tokens that the context takes of the model's window."""
     coverage: ContextCoverage
-    """What became of each event."""
+    """Events by their treatment: shown word for word, shown by a summary, or left out."""
     summaryState: SummaryState
     """`current`: nothing is due; `pending`: summaries are being made; `failed`: the last
     attempt failed and will be retried."""
@@ -881,7 +882,7 @@ class CreateExchangeRequest(TypedDict):
     outputTokenCount: NotRequired[int | None]
     """Tokens of the output, likewise."""
     metadata: NotRequired[dict[str, Any] | None]
-    """Stored with both events as their `customMetadata`."""
+    """Metadata stored with both events, as their `customMetadata`."""
     expectedLastSeq: NotRequired[int | None]
     """The number of the session's last event as known to the caller; if another event is
     last by now, nothing is appended: 409."""
@@ -905,7 +906,7 @@ class CreateKeyRequest(TypedDict):
     """For each scope key, the values that the key may reach: one, or a list. Absent: all
     scopes."""
     expireTime: NotRequired[str | None]
-    """When the key stops working, in UTC; absent: by `ttl`, else never."""
+    """Time at which the key stops working, in UTC; absent: by `ttl`, else never."""
     ttl: NotRequired[str | None]
     """Input only: expiry is now + ttl."""
 
@@ -919,8 +920,8 @@ class CreateMemoryRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -936,14 +937,15 @@ class CreateMemoryRequest(TypedDict):
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
     """The caller's own values, by name; list filters and retrieval can ask for them."""
     memoryType: NotRequired[MemoryType | None]
-    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
+    later."""
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     expireTime: NotRequired[str | None]
-    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
-    `ttlConfig`, else never."""
+    """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
+    engine's `ttlConfig`, else never."""
     ttl: NotRequired[str | None]
     """Input only: expiry is now + ttl."""
     scope: dict[str, str]
@@ -962,8 +964,8 @@ class CreateSessionRequest(TypedDict):
     `user:` are shared by the user's sessions, those with `app:` by all of the engine,
     and those with `temp:` are not stored."""
     expireTime: NotRequired[str | None]
-    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
-    setting."""
+    """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
+    service's setting."""
     ttl: NotRequired[str | None]
     """Input only: expiry is now + ttl."""
     memoryPolicy: NotRequired[MemoryPolicy | None]
@@ -985,7 +987,7 @@ class CustomPattern(TypedDict):
     """A kind of sensitive value of an operator's own."""
 
     name: str
-    """Capital letters and underscores."""
+    """Name of the kind: capital letters and underscores."""
     pattern: str
     """A pattern of RE2 syntax."""
 
@@ -1003,7 +1005,7 @@ class CustomizationConfig(TypedDict):
     enableThirdPersonMemories: NotRequired[bool | None]
     """True: facts are written as "The user ..."; otherwise as "I ..."."""
     consolidationConfig: NotRequired[ConsolidationConfig | None]
-    """How new facts are compared with present memories."""
+    """Settings for the comparison of new facts with present memories."""
     disableNaturalLanguageMemories: NotRequired[bool | None]
     """True: only profiles are made, no facts."""
 
@@ -1022,8 +1024,8 @@ class DeleteMemoryRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
 
@@ -1057,9 +1059,9 @@ class DroppedFact(TypedDict):
     fact: str
     """The fact as it was extracted."""
     quote: str
-    """What the model quoted as its source."""
+    """Text that the model quoted as its source."""
     reason: str
-    """Why it was dropped."""
+    """Reason for dropping the fact."""
     detail: NotRequired[str | None]
     """The number or date that has no source."""
 
@@ -1109,11 +1111,11 @@ class EngineUsage(TypedDict):
     """The model usage of an engine in a range of days, and the amounts it holds."""
 
     usage: list[ModelUsage]
-    """By what `groupBy` names; what had no calls is absent."""
+    """Sums by what `groupBy` names; without those that had no calls."""
     total: UsageSums
     """Sums over all that `usage` could list."""
     budget: NotRequired[TokenBudget | None]
-    """Present if the service sets a budget."""
+    """Tokens of today; absent: the service sets no budget."""
     quotas: EngineQuotas
     """Amounts held, each with its bound."""
     embedding: EngineEmbedding
@@ -1126,10 +1128,10 @@ class EraseScopeRequest(TypedDict):
     scope: dict[str, str]
     """Exact key of the collection."""
     validateOnly: NotRequired[bool | None]
-    """Count, and change nothing."""
+    """True: count, and change nothing."""
     includeSessions: NotRequired[bool | None]
-    """Whether sessions, task memory and state of the user `user_id` are erased, too;
-    absent: they are."""
+    """False: sessions, task memory and state of the user `user_id` are kept; absent:
+    they are erased, too."""
 
 
 _EraseScopeResponseBase = TypedDict(
@@ -1142,15 +1144,15 @@ class EraseScopeResponse(_EraseScopeResponseBase):
     """The certificate of an erasure; it holds no scope, id or text of what was erased."""
 
     certificateId: NotRequired[str | None]
-    """Absent if nothing was to be changed."""
+    """Id of the certificate; absent if nothing was to be changed."""
     subject: NotRequired[str | None]
     """Pseudonym of the scope; who has the key can test a guess."""
     engine: str
     """Full name of the engine."""
     startTime: str
-    """When the erasure began."""
+    """Time at which the erasure began."""
     endTime: str
-    """When its last count was done."""
+    """Time at which its last count was done."""
     release: str
     """Release of the service that erased."""
     counts: dict[str, int]
@@ -1158,18 +1160,19 @@ class EraseScopeResponse(_EraseScopeResponseBase):
     pseudonymised: dict[str, int]
     """Rows that stay without the person, by table."""
     verified: bool
-    """Whether a last count of all tables found nothing."""
+    """True if a last count of all tables found nothing."""
     notCovered: list[str]
-    """What the request leaves out."""
+    """Data that the erasure left out: `sessions` of the user, `api_keys` bound to the
+    scope."""
     residue: list[str]
-    """Where what was erased may still be."""
+    """Places in which erased data may remain."""
 
 
 class ErrorBody(TypedDict):
     """The body of every error answer."""
 
     error: ErrorStatus
-    """What went wrong."""
+    """The error."""
 
 
 class ErrorStatus(TypedDict):
@@ -1220,7 +1223,8 @@ class EstimateContextCostsRequest(TypedDict):
     """`per_prompt`: each prompt is paid for once. `published_tables`: the method of the
     tables of Prompt Memory Lab, for comparison with them."""
     findBestCap: NotRequired[bool]
-    """Also find the cheapest `cap` (or `every`) of strategies that have one, up to 1000."""
+    """True: also find the cheapest `cap` (or `every`) of strategies that have one, up to
+    1000."""
 
 
 class EstimateContextCostsResponse(TypedDict):
@@ -1247,8 +1251,8 @@ class EventActions(TypedDict):
     """Effects of an event besides its content."""
 
     stateDelta: NotRequired[dict[str, Any] | None]
-    """Replaces these keys of the session's state, of its user's (`user:`) and of the
-    engine's (`app:`); keys that start with `temp:` are not stored."""
+    """New values of these keys of the session's state, of its user's (`user:`) and of
+    the engine's (`app:`); keys that start with `temp:` are not stored."""
     artifactDelta: NotRequired[dict[str, int] | None]
     """Files written, with their versions."""
     transferAgent: NotRequired[str | None]
@@ -1258,7 +1262,7 @@ class EventActions(TypedDict):
     skipSummarization: NotRequired[bool | None]
     """True: the framework should not summarise the tool's answer."""
     requestedAuthConfigs: NotRequired[dict[str, Any] | None]
-    """What tools need to sign in, by the id of their call."""
+    """Requests of tools for a sign-in, by the id of their call."""
 
 
 class EventLoopLag(TypedDict):
@@ -1297,7 +1301,7 @@ class ExampleEvent(TypedDict):
     """A turn of an example."""
 
     content: Content
-    """What was said."""
+    """Content of the turn."""
 
 
 class ExampleMemory(TypedDict):
@@ -1351,9 +1355,10 @@ class ExportNamespaceRequest(TypedDict):
     sink: str
     """Name of a configured sink."""
     directory: NotRequired[str | None]
-    """Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink."""
+    """Folder for the files: names with `/` between them, below ENGINE/MEMORY/NAMESPACE
+    in the sink."""
     artifacts: NotRequired[list[str] | None]
-    """Only these; absent: all."""
+    """Names of the artifacts to export; absent: all."""
 
 
 class ExportNamespaceResponse(TypedDict):
@@ -1362,7 +1367,7 @@ class ExportNamespaceResponse(TypedDict):
     sink: str
     """Name of the sink that was written to."""
     files: list[ExportedFile]
-    """One for each artifact, in the order of the artifacts."""
+    """Written files, one for each artifact, in the order of the artifacts."""
     totalBytes: str
     """Size of all files together, in bytes."""
 
@@ -1384,9 +1389,9 @@ class ExtractedMemory(TypedDict):
     fact: NotRequired[str | None]
     """Statement as it was extracted; absent for a field of a profile."""
     context: NotRequired[str | None]
-    """What the statement was drawn from, in words."""
+    """Source of the statement, in words."""
     structuredData: NotRequired[dict[str, Any] | None]
-    """Only for a field of a profile."""
+    """Value of a field of a profile; absent for a fact."""
 
 
 class FileData(TypedDict):
@@ -1413,7 +1418,7 @@ class FlushStreamRequest(TypedDict):
     scope: dict[str, str]
     """Exact key of the collection."""
     streamId: NotRequired[str | None]
-    """`default` when absent or empty."""
+    """Id of the stream; absent or empty: `default`."""
 
 
 class GenerateMemoriesExample(TypedDict):
@@ -1435,8 +1440,8 @@ class GenerateMemoriesRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -1451,19 +1456,19 @@ class GenerateMemoriesRequest(TypedDict):
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
     disableConsolidation: NotRequired[bool | None]
-    """Every result becomes a new memory."""
+    """True: every result becomes a new memory."""
     validateOnly: NotRequired[bool | None]
-    """Do the work, but write nothing; respond with the changes and their reasons."""
+    """True: do the work, but write nothing; respond with the changes and their reasons."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
     """The caller's own values, stored with each memory that is written."""
     metadataMergeStrategy: NotRequired[MetadataMergeStrategy]
-    """What becomes of the metadata of a memory that is updated. `OVERWRITE` (also when
+    """Treatment of the metadata of a memory that is updated. `OVERWRITE` (also when
     absent): these values replace it. `MERGE`: they are added. `REQUIRE_EXACT_MATCH`:
     only memories with equal metadata are updated."""
     allowedTopics: NotRequired[list[MemoryTopicId] | None]
     """Limits the configured topics to these."""
     timeZone: NotRequired[str | None]
-    """For relative dates; default UTC."""
+    """Time zone of relative dates; default UTC."""
 
 
 _GenerateMemoriesResponseBase = TypedDict(
@@ -1484,11 +1489,11 @@ class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
     generatedMemories: NotRequired[list[GeneratedMemory] | None]
     """The changes, in order; absent: none."""
     plannedChanges: NotRequired[list[PlannedMemoryChange] | None]
-    """Of a preview: the changes, in order; absent: none."""
+    """Only in a preview: the changes, in order; absent: none."""
     droppedFacts: NotRequired[list[DroppedFact] | None]
-    """Of a preview: facts that would become no memory; absent: none."""
+    """Only in a preview: facts that would become no memory; absent: none."""
     refusedDecisions: NotRequired[list[RefusedDecision] | None]
-    """Of a preview: decisions that would not be carried out; absent: none."""
+    """Only in a preview: decisions that would not be carried out; absent: none."""
     withdrawn: NotRequired[bool | None]
     """True: the texts of this preview were erased with what they are about."""
 
@@ -1510,7 +1515,7 @@ class GenerationConfig(TypedDict):
     model: NotRequired[str | None]
     """Name of a configured model; absent or unknown: the service's own."""
     generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
-    """When ingested events become memories; absent: at once."""
+    """Trigger of generation from ingested events; absent: they become memories at once."""
 
 
 class GenerationRule(TypedDict):
@@ -1582,7 +1587,7 @@ class IncludeMemories(TypedDict):
     maxTokens: NotRequired[int | None]
     """Maximum tokens of the facts; absent: all that are left."""
     scope: NotRequired[dict[str, str] | None]
-    """Absent: the session's `user_id` alone."""
+    """Scope of the memories; absent: the session's `user_id` alone."""
 
 
 class IngestEventsRequest(TypedDict):
@@ -1591,8 +1596,8 @@ class IngestEventsRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -1600,18 +1605,19 @@ class IngestEventsRequest(TypedDict):
     scope: dict[str, str]
     """Exact key of the collection."""
     streamId: NotRequired[str | None]
-    """`default` when absent or empty."""
+    """Id of the stream; absent or empty: `default`."""
     directContentsSource: NotRequired[DirectContentsSource | None]
-    """If absent, the request only changes the rule of the waiting events."""
+    """A conversation in the request; absent: the request only changes the rule of the
+    waiting events."""
     generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
-    """If absent, that of the bank; without any, events are processed at once."""
+    """Trigger of generation from the events; absent: that of the bank; without any,
+    events are processed at once."""
     forceFlush: NotRequired[bool | None]
     """True: process all waiting events at once."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
     """The caller's own values, stored with each memory that is written."""
     metadataMergeStrategy: NotRequired[MetadataMergeStrategy | None]
-    """What becomes of the metadata of a memory that is updated, as in
-    `memories:generate`."""
+    """Treatment of the metadata of a memory that is updated, as in `memories:generate`."""
 
 
 _IngestEventsResponseBase = TypedDict(
@@ -1634,7 +1640,7 @@ class KnownMemory(TypedDict):
     name: str
     """Full name of the resource."""
     fact: NotRequired[str | None]
-    """What is remembered; absent where `structuredContent` is the content."""
+    """Statement that is remembered; absent where `structuredContent` is the content."""
     displayName: NotRequired[str | None]
     """Short name for people."""
     description: NotRequired[str | None]
@@ -1650,15 +1656,15 @@ class KnownMemory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
-    """When it was created."""
+    """Time of its creation."""
     updateTime: NotRequired[str]
-    """When it last changed."""
+    """Time of its last change."""
     expireTime: NotRequired[str | None]
-    """When it is deleted; absent: never."""
+    """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
     """Version of the memory, for conditional requests."""
     deleteTime: NotRequired[str | None]
@@ -1668,7 +1674,7 @@ class KnownMemory(TypedDict):
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
-    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    """Caller that deleted it: the id of a key, `jwt:` and the subject of a token, or
     `command-line`; absent also where the service itself deleted it."""
 
 
@@ -1678,7 +1684,7 @@ class LineError(TypedDict):
     line: int
     """Number of the line, from 1."""
     error: OperationError
-    """Why it was refused."""
+    """Reason of the refusal."""
 
 
 class ListArtifactsResponse(TypedDict):
@@ -1838,7 +1844,7 @@ class Memory(TypedDict):
     name: str
     """Full name of the resource."""
     fact: NotRequired[str | None]
-    """What is remembered; absent where `structuredContent` is the content."""
+    """Statement that is remembered; absent where `structuredContent` is the content."""
     displayName: NotRequired[str | None]
     """Short name for people."""
     description: NotRequired[str | None]
@@ -1854,15 +1860,15 @@ class Memory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     scope: dict[str, str]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
     expireTime: NotRequired[str | None]
-    """When it is deleted; absent: never."""
+    """Time at which it is deleted; absent: never."""
     etag: str
     """Version of the memory, for conditional requests."""
     deleteTime: NotRequired[str | None]
@@ -1872,7 +1878,7 @@ class Memory(TypedDict):
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
-    """Who asked for that: the id of a key, `jwt:` and the subject of a token, or
+    """Caller that deleted it: the id of a key, `jwt:` and the subject of a token, or
     `command-line`; absent also where the service itself deleted it."""
 
 
@@ -1885,7 +1891,7 @@ class MemoryBankConfig(TypedDict):
     generationConfig: NotRequired[GenerationConfig | None]
     """The model, and when it runs."""
     similaritySearchConfig: NotRequired[SimilaritySearchConfig | None]
-    """How searches rank."""
+    """Settings of searches."""
     ttlConfig: NotRequired[TtlConfig | None]
     """Life of memories and of revisions; absent: memories stay, revisions by the
     service's setting."""
@@ -1898,7 +1904,7 @@ class MemoryBankConfig(TypedDict):
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """The context policy of sessions without a policy of their own."""
     privacyConfig: NotRequired[PrivacyConfig | None]
-    """What becomes of secrets and personal data; kinds that it does not name follow the
+    """Treatment of secrets and personal data; kinds that it does not name follow the
     service's defaults. An update without it keeps it."""
 
 
@@ -1920,66 +1926,70 @@ class MemoryPolicy(TypedDict):
     names."""
 
     strategy: Strategy
-    """How a session is fitted into a prompt."""
+    """Strategy by which a session is fitted into a prompt."""
     tokenLimit: NotRequired[int | None]
     """Tokens of the model's window; absent: no limit."""
     reserveOutputTokens: NotRequired[int | None]
     """Tokens of the window left for the answer; 0, and 800 for `agent_summary`."""
     counter: NotRequired[str | None]
-    """What counts tokens: `chars4` (the default), `declared`, or the name of a tiktoken
+    """Token counter: `chars4` (the default), `declared`, or the name of a tiktoken
     encoding whose file is there."""
     perMessageOverhead: NotRequired[int | None]
     """Tokens that each message costs beside its text."""
     humanLabel: NotRequired[str | None]
-    """Before a user's text; `Human`."""
+    """Label before a user's text; default `Human`."""
     aiLabel: NotRequired[str | None]
-    """Before the agent's text; `AI`."""
+    """Label before the agent's text; default `AI`."""
     onOverflow: NotRequired[Overflow | None]
-    """`inclusive`: `error` (the default), or `omit` the oldest."""
+    """`inclusive`: behaviour where not all events fit: `error` (the default), or `omit`
+    the oldest."""
     window: NotRequired[int | None]
-    """`window`: how many complete exchanges; one under way is shown besides."""
+    """`window`: number of complete exchanges; one under way is shown besides."""
     windowTokens: NotRequired[int | None]
-    """`window`: how many tokens of events."""
+    """`window`: maximum tokens of events."""
     every: NotRequired[int | None]
-    """`every_n`: complete exchanges; 3."""
+    """`every_n`: number of complete exchanges that a summary stands for; default 3."""
     refresh: NotRequired[Refresh | None]
-    """`every_n`: `append` another summary (the default), or make it `whole`."""
+    """`every_n`: `append` another summary (the default), or make one of the `whole`."""
     cap: NotRequired[int | None]
-    """`abstraction_inclusive`, `fully_abstracted`: complete exchanges; 10."""
+    """`abstraction_inclusive`, `fully_abstracted`: number of complete exchanges that a
+    summary takes up; default 10."""
     keepRecent: NotRequired[int | None]
-    """Strategies by exchange: newest ones that stay as they are; 0."""
+    """Strategies by exchange: number of the newest exchanges that stay as they are;
+    default 0."""
     maxAbstractions: NotRequired[int | None]
-    """Strategies that append: most summaries; older ones are merged."""
+    """Strategies that append: maximum number of summaries; older ones are merged."""
     summaryTokens: NotRequired[int | None]
-    """Strategies by exchange: longest summary; 250."""
+    """Strategies by exchange: maximum tokens of a summary; default 250."""
     charsPerToken: NotRequired[int | None]
-    """Summaries: characters for each token of the limit; 4."""
+    """Summaries: characters for each token of the limit; default 4."""
     joiner: NotRequired[str | None]
-    """Between summaries in a text; a newline."""
+    """Separator of summaries in a text; default: a newline."""
     summaryRole: NotRequired[SummaryRole | None]
-    """Summaries: in whose name they stand, `user` (the default) or `system`; marked as
-    data in both."""
+    """Summaries: role of their message, `user` (the default) or `system`; marked as data
+    in both."""
     ltsRole: NotRequired[FormerSummaryRole | None]
-    """Former name of `summaryRole`, which is looked at where that is absent; `assistant`
-    is `user`."""
+    """Former name of `summaryRole`, read only where that is absent; `assistant` means
+    `user`."""
     summaryModel: NotRequired[str | None]
-    """Who summarises: a model of the settings, or `builtin`; absent: the settings' own
+    """Summariser: a model of the settings, or `builtin`; absent: the settings' own
     model, and without one `builtin`."""
     template: NotRequired[str | None]
-    """What a summariser is told: has `{chat_transcript}`, and may have `{char_limit}`
+    """Prompt of the summariser: it has `{chat_transcript}`, and may have `{char_limit}`
     and `{previous_summary}`, each once."""
     recursiveTemplate: NotRequired[str | None]
-    """`agent_summary`: the same where the summary before is taken up."""
+    """`agent_summary`: prompt of the summariser where it takes up the previous summary."""
     split: NotRequired[Split | None]
-    """`agent_summary`: 3 to 1."""
+    """`agent_summary`: division of the budget between events and their summary; default
+    3 to 1."""
     lowWater: NotRequired[float | None]
-    """`agent_summary`: the part of the events' share that stays once it is full; 1.0.
-    Below it, summaries are made more seldom."""
+    """`agent_summary`: part of the events' share that stays once it is full; default
+    1.0. With less, summaries are made more seldom."""
     countPending: NotRequired[bool | None]
-    """`agent_summary`: whether the pending message is counted; true."""
+    """`agent_summary`: true (the default): the pending message is counted."""
     recompute: NotRequired[Recompute | None]
-    """`agent_summary`: from all events until they are too many for the model (the
-    default), or always from the summary before."""
+    """`agent_summary`: source of the next summary: all events until they are too many
+    for the model (the default), or always the previous summary and later events."""
 
 
 class MemoryProfile(TypedDict):
@@ -2004,7 +2014,8 @@ class MemoryRevision(TypedDict):
     name: str
     """Full name of the resource."""
     fact: NotRequired[str | None]
-    """Empty in the revision of a deletion; absent where there was none."""
+    """Statement after the change; empty in the revision of a deletion; absent where
+    there was none."""
     displayName: NotRequired[str | None]
     """Short name for people."""
     description: NotRequired[str | None]
@@ -2020,17 +2031,17 @@ class MemoryRevision(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     scope: dict[str, str]
     """The scope of the memory, which never changes."""
     createTime: str
-    """When the change was made."""
+    """Time of the change."""
     expireTime: str
-    """When the revision is deleted."""
+    """Time at which the revision is deleted."""
     labels: NotRequired[dict[str, str] | None]
     """Labels that the change was given."""
     extractedMemories: NotRequired[list[ExtractedMemory] | None]
-    """What generation extracted, of which this change was made; absent: another method
+    """Extracted memories from which generation made this change; absent: another method
     made it."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Values of the profile's fields after the change; absent: the memory is no profile."""
@@ -2038,7 +2049,7 @@ class MemoryRevision(TypedDict):
     """The kind of the change: `CREATED`, `UPDATED`, `DELETED`, `ROLLED_BACK`,
     `UNDELETED`, `REDACTED`."""
     memoryExpireTime: NotRequired[str | None]
-    """When the memory was to be deleted, as of this change; absent: never."""
+    """Time at which the memory was to be deleted, as of this change; absent: never."""
     author: NotRequired[str | None]
     """The engine or model that wrote the fact."""
     promptVersion: NotRequired[str | None]
@@ -2046,12 +2057,13 @@ class MemoryRevision(TypedDict):
     operation: NotRequired[str | None]
     """The operation that made the change."""
     caller: NotRequired[str | None]
-    """Who asked for the change: id of the API key; `jwt:` and the subject, of a token;
-    `command-line`; absent: the service itself, or a revision of an earlier release."""
+    """Caller that asked for the change: id of the API key; `jwt:` and the subject, of a
+    token; `command-line`; absent: the service itself, or a revision of an earlier
+    release."""
     restoredRevision: NotRequired[str | None]
     """The revision that a rollback restored."""
     redactTime: NotRequired[str | None]
-    """When a scan masked sensitive values in this revision, if one did."""
+    """Time at which a scan masked sensitive values in this revision; absent: none did."""
 
 
 class MemoryToolSpecs(TypedDict):
@@ -2059,11 +2071,11 @@ class MemoryToolSpecs(TypedDict):
     if any."""
 
     openai: NotRequired[list[dict[str, Any]] | None]
-    """For `tools` in a request to OpenAI's chat completions."""
+    """Declarations for `tools` in a request to OpenAI's chat completions."""
     gemini: NotRequired[list[dict[str, Any]] | None]
-    """For `functionDeclarations` of Gemini."""
+    """Declarations for `functionDeclarations` of Gemini."""
     anthropic: NotRequired[list[dict[str, Any]] | None]
-    """For `tools` in a request to Anthropic."""
+    """Declarations for `tools` in a request to Anthropic."""
 
 
 class MemoryTopic(TypedDict):
@@ -2177,28 +2189,28 @@ class Namespace(TypedDict):
     name: str
     """Full name of the namespace."""
     reference: Reference
-    """What prompts may show of it."""
+    """Properties of the namespace that prompts may show."""
     userId: NotRequired[str | None]
     """Owner; absent: nobody's."""
     tool: NotRequired[str | None]
     """Tool that produced its content, if known."""
     activity: NotRequired[str | None]
-    """What the tool was doing, if known."""
+    """Name of what the tool did, such as `fetch`, if known."""
     sensitive: bool
-    """Whether derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     localOnly: bool
-    """Whether only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
     """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the model that embeds its chunks and questions; absent: searches compare
     words only."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
     expireTime: str
-    """When it is deleted with its artifacts."""
+    """Time at which it is deleted with its artifacts."""
     etag: str
     """Version of the namespace, for conditional requests."""
 
@@ -2218,12 +2230,13 @@ class Operation(TypedDict):
     name: str
     """Full name of the operation."""
     metadata: OperationMetadata
-    """What the work reports, and of every operation: `genericMetadata` (its times);
-    `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`, `FAILED` or `CANCELLED`);
-    `attemptCount`, the runs since the work last got on (0: it was done within its
-    request, or has not run); `startTime` of its first run, if it ran apart from its
-    request; `caller`, the id of the key that asked for it, `jwt:` with the subject of
-    a token, or `command-line` (absent: the service itself)."""
+    """Report of the work, with fields of its method. Every operation has
+    `genericMetadata` (its times); `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`,
+    `FAILED` or `CANCELLED`); `attemptCount`, the runs since the work last got on (0:
+    it was done within its request, or has not run); `startTime` of its first run, if
+    it ran apart from its request; `caller`, the id of the key that asked for it,
+    `jwt:` with the subject of a token, or `command-line` (absent: the service
+    itself)."""
     done: NotRequired[bool]
     """False: it waits or runs; ask again later."""
     response: NotRequired[
@@ -2244,9 +2257,9 @@ class Operation(TypedDict):
         | SummarizeSessionResponse
         | UndoOperationResponse
     ]
-    """What the work gave, by its `@type`; absent until it is done, or if it failed."""
+    """Result of the work, by its `@type`; absent until it is done, or if it failed."""
     error: NotRequired[OperationError]
-    """Why it failed; absent: it has not."""
+    """Error of the work; absent: it has not failed."""
 
 
 class OperationError(TypedDict):
@@ -2267,7 +2280,7 @@ class OperationMetadata(_OperationMetadataBase):
     """The account of an operation's work. Each method adds fields of its own."""
 
     genericMetadata: OperationTimes
-    """Its times."""
+    """Times of the operation."""
     validateOnly: NotRequired[bool | None]
     """True: it is a preview, and writes nothing."""
     author: NotRequired[str | None]
@@ -2300,16 +2313,16 @@ class OperationTimes(TypedDict):
     """The times of an operation."""
 
     createTime: str
-    """When it was asked for."""
+    """Time of the request for it."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
 
 
 class Output(TypedDict):
     """Output of a tool: its kind, and the one field for content of that kind."""
 
     kind: Literal["text", "json", "blob", "list", "info", "error"]
-    """`info` and `error` are messages from the tool to the agent."""
+    """Kind of the output; `info` and `error` are messages from the tool to the agent."""
     text: NotRequired[str | None]
     """Content of `text`, `info` and `error`."""
     json: NotRequired[JsonValue]
@@ -2319,7 +2332,8 @@ class Output(TypedDict):
     elements: NotRequired[list[Output] | None]
     """Content of `list`; lists cannot be nested."""
     mediaType: NotRequired[str | None]
-    """For `text` (default `text/plain`) and `blob` (`application/octet-stream`)."""
+    """Media type of `text` (default `text/plain`) or `blob` (default
+    `application/octet-stream`)."""
     name: NotRequired[str | None]
     """Name of the artifact, if it is stored; absent: the service makes one."""
 
@@ -2340,7 +2354,7 @@ class Part(TypedDict):
     functionResponse: NotRequired[dict[str, Any] | None]
     """Answer of a tool: `name`, `response` and an optional `id`."""
     artifactRef: NotRequired[ArtifactRef | None]
-    """In place of what task memory holds; the part has nothing else."""
+    """Reference to content that task memory holds; the part has nothing else."""
 
 
 class Passed(TypedDict):
@@ -2371,7 +2385,7 @@ class PlannedContent(TypedDict):
     """The content of a memory before or after a planned change."""
 
     fact: NotRequired[str | None]
-    """What is remembered."""
+    """Statement that is remembered."""
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     structuredContent: NotRequired[StructuredContent | None]
@@ -2384,7 +2398,7 @@ class PlannedMemoryChange(TypedDict):
     action: str
     """`CREATED`, `UPDATED` or `DELETED`."""
     reason: str
-    """Why the change would be made."""
+    """Reason for the change."""
     memory: NotRequired[NamedMemory | None]
     """The memory; absent: a new one."""
     etag: NotRequired[str | None]
@@ -2394,7 +2408,7 @@ class PlannedMemoryChange(TypedDict):
     after: NotRequired[PlannedContent | None]
     """Its content after the change; absent: it would be deleted."""
     extractedMemories: NotRequired[list[dict[str, Any]] | None]
-    """What was extracted, of which the change would be made."""
+    """Extracted memories from which the change would be made."""
 
 
 class PlannedRollback(TypedDict):
@@ -2433,18 +2447,18 @@ class PrivacyRule(TypedDict):
     """`OFF`: it is stored as sent. `MASK`: its kind in brackets is stored in its place.
     `REJECT`: the request is refused."""
     where: NotRequired[list[Place] | None]
-    """Absent: everywhere."""
+    """Places that the rule is for; absent: everywhere."""
 
 
 class ProcessOutputRequest(TypedDict):
     """A tool's output, for which the service decides what the prompt shows."""
 
     sensitive: NotRequired[bool | None]
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     localOnly: NotRequired[bool | None]
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -2455,15 +2469,16 @@ class ProcessOutputRequest(TypedDict):
     tool: str
     """Tool that made the output; its policy applies."""
     activity: str
-    """What the tool was doing."""
+    """Name of what the tool did, such as `fetch`."""
     callId: NotRequired[str | None]
     """Id of the call; not stored."""
     namespace: NotRequired[str | None]
     """Namespace to store in; absent: a new one."""
     offPrompt: NotRequired[bool | Literal["auto"] | None]
-    """Absent: from the tool's policy, or false without one."""
+    """Rule for storing the output: false, true or `auto`; absent: from the tool's
+    policy, or false without one."""
     output: Output
-    """What the tool returned."""
+    """The tool's output."""
 
 
 class ProcessOutputResponse(TypedDict):
@@ -2492,8 +2507,8 @@ class PurgeMemoriesRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     filter: NotRequired[str | None]
@@ -2501,9 +2516,9 @@ class PurgeMemoriesRequest(TypedDict):
     filterGroups: NotRequired[list[FilterGroup] | None]
     """Conditions on metadata, of which at least one group must hold."""
     force: NotRequired[bool | None]
-    """Delete the memories; otherwise only count them."""
+    """True: delete the memories; otherwise only count them."""
     permanent: NotRequired[bool | None]
-    """With `force`: erase memories and history at once, without recovery."""
+    """True, with `force`: erase memories and history at once, without recovery."""
     sampleSize: NotRequired[int | None]
     """Without `force`: matching memories to show, the newest; 0 to 100."""
 
@@ -2532,38 +2547,38 @@ class QueryNamespaceRequest(TypedDict):
     read the namespace (the first local one if it is sensitive), or `builtin` without
     any."""
     offPrompt: NotRequired[bool]
-    """Whether to store the result and return only its reference."""
+    """True: store the result and return only its reference."""
     wait: NotRequired[bool]
-    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     query: str
     """Question to answer; not blank."""
     topK: NotRequired[int]
     """Maximum number of passages for the reader."""
     answerTokens: NotRequired[int]
-    """Maximum length of the answer."""
+    """Maximum length of the answer, in tokens."""
 
 
 class QueryNamespaceResponse(TypedDict):
     """An answer and its citations."""
 
     model: str
-    """`builtin:extractive` if no model was called."""
+    """Id of the model that was called; `builtin:extractive`: none was."""
     coverage: ReadingCoverage
-    """How much of the namespace was read."""
+    """Part of the namespace that was read."""
     usage: ReaderUsage
     """Model calls made for this request."""
     reference: NotRequired[Reference | None]
     """Reference to the result, if it is kept off the prompt."""
     promptText: NotRequired[str | None]
-    """Text for the prompt in that case."""
+    """Text for the prompt that names the result, if it is kept off the prompt."""
     reused: NotRequired[bool | None]
-    """Whether this is the result of an equal request. An earlier one makes this request
+    """True if this is the result of an equal request. An earlier one makes this request
     free; after a concurrent one, `usage` shows what this request spent."""
     answer: NotRequired[str | None]
-    """Absent if it is kept off the prompt."""
+    """The answer; absent if it is kept off the prompt."""
     citations: list[Citation]
-    """At most 100, in text order; empty for a sensitive namespace without
-    `artifacts.content`."""
+    """Passages that the answer rests on, at most 100, in text order; empty for a
+    sensitive namespace without `artifacts.content`."""
 
 
 class QuotaUse(TypedDict):
@@ -2572,7 +2587,7 @@ class QuotaUse(TypedDict):
     used: int
     """Amount held now, in rows or bytes."""
     limit: NotRequired[int | None]
-    """Absent: no bound."""
+    """Largest amount, in rows or bytes; absent: no bound."""
 
 
 class ReaderUsage(TypedDict):
@@ -2581,24 +2596,26 @@ class ReaderUsage(TypedDict):
     calls: int
     """Number of model calls, from 0."""
     inputTokenCount: NotRequired[int | None]
-    """Absent for a sensitive namespace without `artifacts.content`."""
+    """Tokens sent to models; absent for a sensitive namespace without
+    `artifacts.content`."""
     outputTokenCount: NotRequired[int | None]
-    """Absent like `inputTokenCount`."""
+    """Tokens that models wrote; absent like `inputTokenCount`."""
 
 
 class ReadingCoverage(TypedDict):
     """Coverage of a namespace by what was read."""
 
     chunksTotal: NotRequired[int | None]
-    """Absent for a sensitive namespace without `artifacts.content`."""
+    """Number of chunks in the namespace; absent for a sensitive namespace without
+    `artifacts.content`."""
     chunksUsed: NotRequired[int | None]
-    """Absent like `chunksTotal`."""
+    """Number of chunks that were read; absent like `chunksTotal`."""
     truncated: NotRequired[bool | None]
-    """Whether wanted chunks did not fit; absent like `chunksTotal`."""
+    """True if wanted chunks did not fit; absent like `chunksTotal`."""
     artifactsTotal: int
     """Number of artifacts in the namespace, from 0."""
     artifactsUnreadable: int
-    """Artifacts without text."""
+    """Number of artifacts without text."""
 
 
 class ReasoningEngine(TypedDict):
@@ -2613,13 +2630,13 @@ class ReasoningEngine(TypedDict):
     labels: NotRequired[dict[str, str] | None]
     """The caller's own labels; absent: none."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
     etag: str
     """Version of the engine, for conditional requests."""
     contextSpec: NotRequired[ContextSpec | None]
-    """Holds the configuration of its memory bank; absent: none was sent."""
+    """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
     """Encryption settings as sent; this service itself encrypts nothing."""
 
@@ -2634,7 +2651,7 @@ class ReasoningEngineRequest(TypedDict):
     labels: NotRequired[dict[str, str] | None]
     """The caller's own labels."""
     contextSpec: NotRequired[ContextSpec | None]
-    """Holds the configuration of its memory bank."""
+    """Configuration of its memory bank."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
     """Encryption settings, stored and returned; this service itself encrypts nothing."""
     spec: NotRequired[None]
@@ -2671,8 +2688,8 @@ class RecallMemoriesRequest(TypedDict):
     filterGroups: NotRequired[list[FilterGroup] | None]
     """Conditions on metadata, of which at least one group must hold."""
     includeSessions: NotRequired[bool]
-    """Whether to search the sessions of the user that the scope's `user_id` names as
-    well: those that one call of `sessions/-:recall` reaches."""
+    """True: search the sessions of the user that the scope's `user_id` names as well,
+    those that one call of `sessions/-:recall` reaches."""
 
 
 class RecallMemoriesResponse(TypedDict):
@@ -2699,14 +2716,14 @@ class RecallMemoriesResponse(TypedDict):
     sources: NotRequired[list[str] | None]
     """`summary`: names of the memories and events that it rests on."""
     searched: NotRequired[SearchedSessions | None]
-    """With `includeSessions`: how far the search in the sessions came."""
+    """With `includeSessions`: extent of the search in the sessions."""
 
 
 class RecallRequest(TypedDict):
     """Parameters of a search in a session."""
 
     query: str
-    """What to look for, in words of the session."""
+    """Text to search for, by its words and not by its meaning."""
     mode: NotRequired[RecallMode]
     """`extractive`: passages, word for word. `summary`: a text made from them by one
     model call; without a model, the passages themselves."""
@@ -2753,7 +2770,7 @@ class RecallSessionsRequest(TypedDict):
     """Parameters of a search in all sessions of a user."""
 
     query: str
-    """What to look for, in words of the session."""
+    """Text to search for, by its words and not by its meaning."""
     mode: NotRequired[RecallMode]
     """`extractive`: passages, word for word. `summary`: a text made from them by one
     model call; without a model, the passages themselves."""
@@ -2806,7 +2823,7 @@ class RecallSessionsResponse(TypedDict):
     events: NotRequired[list[str] | None]
     """`summary`: names of the events that it rests on."""
     searched: SearchedSessions
-    """How far the search came."""
+    """Extent of the search."""
     nextPageToken: NotRequired[str | None]
     """`pageToken` for what was not searched; absent: all was."""
 
@@ -2817,9 +2834,10 @@ class RecalledFact(TypedDict):
     memory: str
     """Name of the memory."""
     fact: str
-    """What is remembered; never cut."""
+    """Statement that is remembered; never cut."""
     distance: NotRequired[float | None]
-    """As in a retrieval; not comparable with the `score` of passages."""
+    """Distance from the query, as in a retrieval; not comparable with the `score` of
+    passages."""
     changed: str
     """Time of the memory's last change."""
     tokens: int
@@ -2902,17 +2920,17 @@ class Reference(TypedDict):
     namespace: str
     """Id of the namespace."""
     artifacts: list[ArtifactReference]
-    """The first 100; where namespaces are listed, 10."""
+    """The first 100 artifacts; where namespaces are listed, 10."""
     count: int
     """Number of all its artifacts, from 0."""
     totalBytes: str
     """Size of all its artifacts, in bytes."""
     createdTime: str
-    """When the namespace was created."""
+    """Time of the namespace's creation."""
     expireTime: str
-    """When the namespace is deleted."""
+    """Time at which the namespace is deleted."""
     readableWith: list[Reader]
-    """Empty if nothing can read it."""
+    """Readers that can use it; empty: none."""
     derivedFrom: NotRequired[list[Source] | None]
     """The first 100 sources of the listed artifacts."""
 
@@ -2947,9 +2965,9 @@ class RefusedDecision(TypedDict):
     fact: str
     """The fact that the decision is about."""
     action: str
-    """What the model decided."""
+    """Change that the model decided on."""
     reason: str
-    """Why it was refused."""
+    """Reason of the refusal."""
     memory: NotRequired[NamedMemory | None]
     """The memory that it named, if one."""
     text: NotRequired[str | None]
@@ -2976,7 +2994,7 @@ class RestoredContent(TypedDict):
     name: NotRequired[str]
     """Full name of the resource."""
     fact: NotRequired[str | None]
-    """What is remembered; absent where `structuredContent` is the content."""
+    """Statement that is remembered; absent where `structuredContent` is the content."""
     displayName: NotRequired[str | None]
     """Short name for people."""
     description: NotRequired[str | None]
@@ -2992,7 +3010,7 @@ class RestoredContent(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
 
 
 class RetrieveMemoriesRequest(TypedDict):
@@ -3010,7 +3028,7 @@ class RetrieveMemoriesRequest(TypedDict):
     filterGroups: NotRequired[list[FilterGroup] | None]
     """Conditions on metadata, of which at least one group must hold."""
     memoryTypes: NotRequired[list[MemoryType] | None]
-    """None means natural-language memories only."""
+    """Types of memories to return; absent or empty: natural-language memories only."""
     maxTokens: NotRequired[int | None]
     """Limit of the tokens of all facts, about four characters each. Memories that would
     exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
@@ -3053,10 +3071,10 @@ class RetrievedMemory(TypedDict):
     memory: Memory
     """The memory."""
     distance: NotRequired[float | None]
-    """0 to 2, ascending; only with a search. The same text is at 0. In the ranking
-    `vector` it is the Euclidean distance of the embeddings."""
+    """Distance from the query, 0 to 2, ascending; only with a search. The same text is
+    at 0. In the ranking `vector` it is the Euclidean distance of the embeddings."""
     explanation: NotRequired[Explanation | None]
-    """Only with `explain`."""
+    """Reasons for its place; only with `explain`."""
 
 
 class RevisionLabel(TypedDict):
@@ -3074,8 +3092,8 @@ class RollbackMemoryRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -3083,7 +3101,7 @@ class RollbackMemoryRequest(TypedDict):
     targetRevisionId: str | int
     """The id of a revision of the memory, or its full name."""
     validateOnly: NotRequired[bool | None]
-    """Change nothing; respond with the change that the rollback would make."""
+    """True: change nothing; respond with the change that the rollback would make."""
 
 
 _RollbackMemoryResponseBase = TypedDict(
@@ -3120,7 +3138,8 @@ class ScanPrivacyRequest(TypedDict):
     """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
     place, for good."""
     scope: NotRequired[dict[str, str] | None]
-    """Only what has a scope that contains these pairs; absent: the whole engine."""
+    """Pairs that the scopes of what is scanned contain; absent: the whole engine is
+    scanned."""
 
 
 _ScanPrivacyResponseBase = TypedDict(
@@ -3133,11 +3152,11 @@ class ScanPrivacyResponse(_ScanPrivacyResponseBase):
     """The results of a scan; they hold no text."""
 
     action: ScanAction
-    """What was done with the values."""
+    """Action that was taken on the values."""
     counts: dict[str, dict[str, int]]
     """Values, by table and kind."""
     names: NotRequired[list[str] | None]
-    """Of a report: what holds them, at most 1000 names."""
+    """Only with `REPORT`: names of the resources that hold such values, at most 1000."""
     hasMoreNames: NotRequired[bool | None]
     """True: more rows hold such values than `names` lists."""
 
@@ -3149,14 +3168,14 @@ class SchemaConfig(TypedDict):
     """
 
     id: str
-    """Lowercase letter first, then letters, digits and hyphens."""
+    """Id of the schema: a lowercase letter first, then letters, digits and hyphens."""
     schema: NotRequired[dict[str, Any] | None]
     """The schema in the dialect of the API, whose types are in capitals; at most 65536
     bytes as JSON."""
     jsonSchema: NotRequired[dict[str, Any] | None]
     """The schema as JSON Schema; it wins over `schema`. At most 65536 bytes as JSON."""
     memoryType: NotRequired[MemoryType | None]
-    """Absent: `STRUCTURED_PROFILE`."""
+    """Type of the memories; absent: `STRUCTURED_PROFILE`."""
 
 
 class ScopeInUse(TypedDict):
@@ -3180,7 +3199,8 @@ class SearchedSessions(TypedDict):
     oldestEventTime: NotRequired[str | None]
     """Time of the oldest event searched; absent: none was."""
     isComplete: bool
-    """Whether all was searched that this request could reach; else see `nextPageToken`."""
+    """True if the search covered all that this request could reach; else see
+    `nextPageToken`."""
 
 
 class SeqRange(TypedDict):
@@ -3239,7 +3259,7 @@ class ServerInfo(TypedDict):
     version: str
     """Release of this process."""
     startTime: str
-    """When this process started."""
+    """Time of this process's start."""
     pythonVersion: str
     """Release of Python that runs this process."""
     eventLoop: NotRequired[ServerEventLoop | None]
@@ -3249,7 +3269,7 @@ class ServerInfo(TypedDict):
     embedder: ServerEmbedder
     """The embedding model that new engines use."""
     model: str
-    """What writes the memories of engines that name no model: the id of a text model, or
+    """Writer of memories for engines that name no model: the id of a text model, or
     `builtin-rules/N`."""
     queue: NotRequired[ServerQueue | None]
     """The operations of all engines."""
@@ -3275,7 +3295,7 @@ class ServerProcess(TypedDict):
     pid: int
     """Its id on that machine."""
     startTime: str
-    """When it started."""
+    """Time of its start."""
     beatTime: str
     """Time of the heartbeat."""
     running: int
@@ -3283,7 +3303,7 @@ class ServerProcess(TypedDict):
     skewSeconds: NotRequired[float | None]
     """Lead of its clock over the database's, in seconds; absent: not measured."""
     lastSweepTime: NotRequired[str | None]
-    """When it last ran the sweeps; absent: it has not."""
+    """Time at which it last ran the sweeps; absent: it has not."""
 
 
 class ServerQueue(TypedDict):
@@ -3292,7 +3312,7 @@ class ServerQueue(TypedDict):
     dueCount: int
     """Operations that are due and wait for a worker."""
     oldestDueSeconds: float
-    """How long the oldest of them has been due, in seconds."""
+    """Time since the oldest of them became due, in seconds."""
     runningCount: int
     """Operations that a worker runs now."""
     failedCount: int
@@ -3329,12 +3349,12 @@ class Session(TypedDict):
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """Policy of its contexts and summaries; absent: the engine's policy."""
     createTime: str
-    """When it was created."""
+    """Time of its creation."""
     updateTime: str
     """The `timestamp` of the newest event, or the time of a later change, within the
     session's life so far. Filters and orders use the time of the last change."""
     expireTime: str
-    """When it is deleted with its events."""
+    """Time at which it is deleted with its events."""
     etag: str
     """Version of the session, for conditional requests."""
 
@@ -3389,13 +3409,13 @@ class SessionSummary(TypedDict):
     covers: Covered
     """Events that it stands for."""
     text: NotRequired[str | None]
-    """Absent if failed or erased."""
+    """Text of the summary; absent if it failed or was erased."""
     tokens: NotRequired[int | None]
     """Tokens of the text, by the policy's counter."""
     charLimit: int
     """Maximum length that the model was asked to keep, in characters."""
     cut: bool
-    """The model wrote too much, even when asked again; the end is missing."""
+    """True: the model wrote too much, even when asked again; the end is missing."""
     previousSummaries: list[str]
     """Summaries that it absorbed, oldest first."""
     inputs: NotRequired[Covered | None]
@@ -3407,26 +3427,26 @@ class SessionSummary(TypedDict):
     usage: list[ModelSums]
     """Usage of all attempts, by model."""
     error: NotRequired[str | None]
-    """`failed`: the reason."""
+    """Reason of the failure; only in the state `failed`."""
     retryTime: NotRequired[str | None]
     """`failed`: time of the next attempt; absent: none."""
     createTime: str
-    """When it was begun."""
+    """Time at which it was begun."""
     updateTime: str
-    """When its state last changed."""
+    """Time of the last change of its state."""
 
 
 class SessionUsage(TypedDict):
     """Usage of a session's summaries, failed attempts included."""
 
     models: list[ModelSums]
-    """By model; the built-in summariser calls none."""
+    """Usage by model; the built-in summariser calls none."""
     total: UsageSums
     """Usage of all models together."""
     summaries: SummaryCounts
     """Number of summaries by state."""
     eventCount: int
-    """Including erased and cleared events."""
+    """Number of events, erased and cleared ones included."""
     exchangeCount: int
     """Number of exchanges, from 0: turns of a user with what follows them."""
 
@@ -3453,7 +3473,7 @@ class SimilaritySearchParams(TypedDict):
     searchQuery: str
     """Question or words whose meaning is compared with the facts."""
     topK: NotRequired[int | None]
-    """Default 3; above 100 is coerced to 100."""
+    """Maximum number of memories; default 3; above 100 is coerced to 100."""
     maxDistance: NotRequired[float | None]
     """Memories farther from the query are left out, from above 0 to 2; `omittedCount`
     counts them. Absent: as in the engine's `similaritySearchConfig`. Distances of
@@ -3464,7 +3484,7 @@ class SimpleRetrievalParams(TypedDict):
     """The memories of the scope, newest first."""
 
     pageSize: NotRequired[int | None]
-    """Default 3; above 100 is coerced to 100."""
+    """Maximum number of memories; default 3; above 100 is coerced to 100."""
     pageToken: NotRequired[str | None]
     """Empty for the first page, then the `nextPageToken` of the page before. The
     response to a request without this field has no `nextPageToken`."""
@@ -3512,11 +3532,11 @@ class StoreArtifactsRequest(TypedDict):
     """Small artifacts to store in this order, all or none."""
 
     sensitive: NotRequired[bool | None]
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     localOnly: NotRequired[bool | None]
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -3527,16 +3547,16 @@ class StoreArtifactsRequest(TypedDict):
     tool: NotRequired[str | None]
     """Tool that produced it; the tool's policy applies."""
     activity: NotRequired[str | None]
-    """What the tool was doing; recorded with the namespace."""
+    """Name of what the tool did, such as `fetch`; recorded with the namespace."""
     artifacts: list[Output]
-    """Of kind text, json or blob."""
+    """Artifacts to store, each of the kind `text`, `json` or `blob`."""
 
 
 class StoreArtifactsResponse(TypedDict):
     """Reference to the stored artifacts."""
 
     reference: Reference
-    """What prompts may show of the namespace."""
+    """Properties of the namespace that prompts may show."""
     promptText: str
     """Text for the prompt that stands for the artifacts."""
     warnings: NotRequired[list[Warned] | None]
@@ -3574,7 +3594,7 @@ class Stream(TypedDict):
     failureCount: int
     """Number of failures in a row."""
     retryTime: NotRequired[str | None]
-    """Until when the stream rests after failures, unless it is flushed."""
+    """Time until which the stream rests after failures, unless it is flushed."""
     lastError: NotRequired[dict[str, Any] | None]
     """A google.rpc.Status: why the last operation failed, while it is kept."""
 
@@ -3617,38 +3637,38 @@ class SummarizeNamespaceRequest(TypedDict):
     read the namespace (the first local one if it is sensitive), or `builtin` without
     any."""
     offPrompt: NotRequired[bool]
-    """Whether to store the result and return only its reference."""
+    """True: store the result and return only its reference."""
     wait: NotRequired[bool]
-    """Whether to wait for texts being indexed; otherwise they are NOT_READY."""
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     instructions: NotRequired[str | None]
-    """What the summary should contain."""
+    """Content that the summary should have, or leave out."""
     template: NotRequired[str | None]
     """The whole prompt, in place of instructions: with `{text}`, and optionally
     `{previous_summary}` and `{char_limit}`."""
     maxTokens: NotRequired[int]
-    """Maximum length of the summary."""
+    """Maximum length of the summary, in tokens."""
 
 
 class SummarizeNamespaceResponse(TypedDict):
     """A summary."""
 
     model: str
-    """`builtin:extractive` if no model was called."""
+    """Id of the model that was called; `builtin:extractive`: none was."""
     coverage: ReadingCoverage
-    """How much of the namespace was read."""
+    """Part of the namespace that was read."""
     usage: ReaderUsage
     """Model calls made for this request."""
     reference: NotRequired[Reference | None]
     """Reference to the result, if it is kept off the prompt."""
     promptText: NotRequired[str | None]
-    """Text for the prompt in that case."""
+    """Text for the prompt that names the result, if it is kept off the prompt."""
     reused: NotRequired[bool | None]
-    """Whether this is the result of an equal request. An earlier one makes this request
+    """True if this is the result of an equal request. An earlier one makes this request
     free; after a concurrent one, `usage` shows what this request spent."""
     summary: NotRequired[str | None]
-    """Absent if it is kept off the prompt."""
+    """The summary; absent if it is kept off the prompt."""
     cut: NotRequired[bool | None]
-    """Whether it was too long and lost its end."""
+    """True if it was too long and lost its end."""
 
 
 _SummarizeSessionResponseBase = TypedDict(
@@ -3669,13 +3689,13 @@ class SummaryCounts(TypedDict):
     """Number of a session's summaries in each state, over all policies."""
 
     active: NotRequired[int]
-    """In use, from 0."""
+    """Number of summaries in use, from 0."""
     superseded: NotRequired[int]
-    """Replaced by later ones, from 0."""
+    """Number of summaries replaced by later ones, from 0."""
     stale: NotRequired[int]
-    """Erased, since an event that they cover was, from 0."""
+    """Number of summaries erased since an event that they cover was, from 0."""
     failed: NotRequired[int]
-    """Not made, from 0."""
+    """Number of summaries that could not be made, from 0."""
 
 
 class TaskMemory(TypedDict):
@@ -3706,19 +3726,20 @@ class ToolPolicy(TypedDict):
     """Policy of a task memory for the outputs of a tool."""
 
     offPrompt: NotRequired[bool | Literal["auto"]]
-    """Whether outputs are stored: false, true or `auto`."""
+    """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
-    """With `auto`: longer texts are stored; absent: the configured default."""
+    """With `auto`: tokens of the longest text that the prompt shows; absent: the
+    configured default."""
     sensitive: NotRequired[bool]
-    """All outputs except info and errors are stored; requests cannot loosen this."""
+    """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     name: str
     """Full name of the policy; it ends in the tool's id."""
     createTime: str
-    """When the policy was created."""
+    """Time of the policy's creation."""
     updateTime: str
-    """When it last changed."""
+    """Time of its last change."""
     etag: str
     """Version of the policy, for conditional requests."""
 
@@ -3730,11 +3751,11 @@ class ToolSpecs(TypedDict):
     """
 
     openai: NotRequired[list[dict[str, Any]] | None]
-    """For `tools` in a request to OpenAI."""
+    """Declarations for `tools` in a request to OpenAI."""
     gemini: NotRequired[list[dict[str, Any]] | None]
-    """For `functionDeclarations` of Gemini."""
+    """Declarations for `functionDeclarations` of Gemini."""
     anthropic: NotRequired[list[dict[str, Any]] | None]
-    """For `tools` in a request to Anthropic."""
+    """Declarations for `tools` in a request to Anthropic."""
 
 
 class TruncatedEvent(TypedDict):
@@ -3769,8 +3790,8 @@ class UndeleteMemoryRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -3783,7 +3804,7 @@ class UndoOperationRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that the undo makes."""
     validateOnly: NotRequired[bool | None]
-    """Change nothing; the operation reports the effect on each memory."""
+    """True: change nothing; the operation reports the effect on each memory."""
 
 
 _UndoOperationResponseBase = TypedDict(
@@ -3820,8 +3841,8 @@ class UpdateMemoryRequest(TypedDict):
     revisionLabels: NotRequired[dict[str, str] | None]
     """Labels of the revisions that this request makes."""
     revisionExpireTime: NotRequired[str | None]
-    """When those revisions are deleted, in UTC; absent: by `revisionTtl`, else by the
-    engine's `ttlConfig`, else by the service's setting."""
+    """Time at which those revisions are deleted, in UTC; absent: by `revisionTtl`, else
+    by the engine's `ttlConfig`, else by the service's setting."""
     revisionTtl: NotRequired[str | None]
     """Life of those revisions, from now; above zero seconds."""
     disableMemoryRevisions: NotRequired[bool | None]
@@ -3837,14 +3858,15 @@ class UpdateMemoryRequest(TypedDict):
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
     """The caller's own values, by name; list filters and retrieval can ask for them."""
     memoryType: NotRequired[MemoryType | None]
-    """Absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed later."""
+    """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
+    later."""
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """What the fact was drawn from or why it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words."""
     expireTime: NotRequired[str | None]
-    """When the memory is deleted, in UTC; absent: by `ttl`, else by the engine's
-    `ttlConfig`, else never."""
+    """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
+    engine's `ttlConfig`, else never."""
     ttl: NotRequired[str | None]
     """Input only: expiry is now + ttl."""
     scope: NotRequired[dict[str, str] | None]
@@ -3857,11 +3879,11 @@ class UpdateNamespaceRequest(TypedDict):
     """Settings to change."""
 
     sensitive: NotRequired[bool | None]
-    """Derived content is sensitive as well, and never inline."""
+    """True: derived content is sensitive as well, and never inline."""
     localOnly: NotRequired[bool | None]
-    """Only models on this machine may read it."""
+    """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
-    """Only these may read it; absent: all configured ones."""
+    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -3883,8 +3905,8 @@ class UpdateSessionRequest(TypedDict):
     `user:` are shared by the user's sessions, those with `app:` by all of the engine,
     and those with `temp:` are not stored."""
     expireTime: NotRequired[str | None]
-    """When the session is deleted, in UTC; absent: by `ttl`, else by the service's
-    setting."""
+    """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
+    service's setting."""
     ttl: NotRequired[str | None]
     """Input only: expiry is now + ttl."""
     memoryPolicy: NotRequired[MemoryPolicy | None]
@@ -3899,11 +3921,12 @@ class UpdateToolPolicyRequest(TypedDict):
     """A complete policy; omitted fields take the configured defaults."""
 
     offPrompt: NotRequired[bool | Literal["auto"]]
-    """Whether outputs are stored: false, true or `auto`."""
+    """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
-    """With `auto`: longer texts are stored; absent: the configured default."""
+    """With `auto`: tokens of the longest text that the prompt shows; absent: the
+    configured default."""
     sensitive: NotRequired[bool]
-    """All outputs except info and errors are stored; requests cannot loosen this."""
+    """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     etag: NotRequired[str | None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from ipaddress import ip_address
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from open_memory_bank._async.service import (
 from open_memory_bank._async.sessions import AsyncSessions
 from open_memory_bank._async.task_memory import AsyncTaskMemory
 from open_memory_bank._async.transport import AsyncTransport
-from open_memory_bank._requests import engine_of
+from open_memory_bank._requests import address_of, check_key, engine_of, is_here
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,18 +57,17 @@ class AsyncClient:
             http: a client to send with, which is not closed; for proxies, certificates and tests.
 
         Raises:
-            ValueError: the address or the engine is wrong.
+            ValueError: the address, the key or the engine is wrong.
         """
-        address = httpx.URL(url or os.environ.get("MEMORY_BANK_CLIENT_URL") or _URL)
-        if address.scheme not in ("http", "https") or not address.host or address.userinfo:
-            raise ValueError("url must be http://HOST or https://HOST, without a password.")
-        key = key or os.environ.get("MEMORY_BANK_CLIENT_KEY")
-        if key and address.scheme == "http" and not _is_here(address.host):
+        address = address_of(url or os.environ.get("MEMORY_BANK_CLIENT_URL") or _URL)
+        key = key or os.environ.get("MEMORY_BANK_CLIENT_KEY") or None
+        check_key(key)
+        if key and address.scheme == "http" and not is_here(address.host):
             said = f"The key travels unencrypted to {address.host}; use https."
             warnings.warn(said, stacklevel=2)
-        self._owned = httpx.AsyncClient() if http is None else None
+        self._is_owner = http is None
         self._transport = AsyncTransport(
-            http=http or self._owned or httpx.AsyncClient(),
+            http=httpx.AsyncClient() if http is None else http,
             url=str(address).rstrip("/"),
             key=key,
             engine=engine_of(engine),
@@ -100,15 +98,15 @@ class AsyncClient:
             engine: id or full name.
         """
         other = object.__new__(type(self))
-        other._owned = None
+        other._is_owner = False
         other._transport = replace(self._transport, engine=engine_of(engine))
         other._group()
         return other
 
     async def aclose(self) -> None:
         """Close its connections, unless they are another's."""
-        if self._owned is not None:
-            await self._owned.aclose()
+        if self._is_owner:
+            await self._transport.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,10 +121,3 @@ class AsyncClient:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.url!r}, engine={self.engine!r})"
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -12,6 +12,8 @@ from open_memory_bank._async.transport import AsyncTransport
 from open_memory_bank._page import Page, page_of
 from open_memory_bank._requests import Call
 
+MODEL_SECONDS = 60.0
+"""Time beside the client's own that an answer may take for which a model is asked."""
 _NOTHING: Mapping[str, Any] = {}
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from open_memory_bank import _calls, types
-from open_memory_bank._async.group import AsyncGroup
+from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
 from open_memory_bank._async.transport import AsyncTransport
 from open_memory_bank._page import Page, page_of
 from open_memory_bank._requests import json_bytes
 from open_memory_bank._twins import AsyncContent, agather
-from open_memory_bank._values import Turns, search, source, update_mask
+from open_memory_bank._values import Turns, search, source
 from open_memory_bank.errors import NotFound
 
 if TYPE_CHECKING:
@@ -22,15 +21,7 @@ if TYPE_CHECKING:
 
 _LINES = "application/x-ndjson"
 _READ_AT_ONCE = 8
-_ABOUT_REVISIONS = frozenset(
-    {
-        "disable_memory_revisions",
-        "memory_id",
-        "revision_expire_time",
-        "revision_labels",
-        "revision_ttl",
-    }
-)
+_PAGE_ROWS = 100
 
 
 class AsyncRevisions(AsyncGroup):
@@ -60,12 +51,11 @@ class AsyncRevisions(AsyncGroup):
         """List the keys of the revisions' labels, or the values of one key."""
         return self._items(_calls.LIST_REVISION_LABELS, "labels", options)
 
-    async def export(
+    def export(
         self, **options: Unpack[_calls.ExportRevisions]
     ) -> AsyncIterator[types.MemoryRevision]:
         """Yield the revisions of all memories as they come, however many."""
-        async for line in self._transport.lines(_calls.EXPORT_REVISIONS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_REVISIONS, options)
 
 
 class AsyncMemories(AsyncGroup):
@@ -100,9 +90,8 @@ class AsyncMemories(AsyncGroup):
         self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateMemory]
     ) -> types.AnsweredMemory:
         """Change the fields that are given, or those of `update_mask`; return the memory."""
-        masked = update_mask(options, _ABOUT_REVISIONS)
         found: types.AnsweredMemory = await self._done(
-            _calls.UPDATE_MEMORY, {"memory": memory}, masked, wait_seconds
+            _calls.UPDATE_MEMORY, {"memory": memory}, options, wait_seconds
         )
         return found
 
@@ -139,17 +128,29 @@ class AsyncMemories(AsyncGroup):
         page_size: int | None = None,
         **options: Unpack[_calls.RetrieveMemories],
     ) -> AsyncItems[types.RetrievedMemory]:
-        """Search a scope for a `query`, the best first; without one, list it, the newest first."""
+        """Search a scope for a `query`, the best first; without one, list it, the newest first.
+
+        Args:
+            query: text to search for.
+            top_k: most memories that a search finds, 1 to 100; absent: 3.
+            max_distance: leave out what is farther from the query, above 0 to 2.
+            page_size: memories of a page without a query, 1 to 100; absent: 100.
+            options: as on the wire. With `max_tokens` there is one page.
+        """
         wanted = search(options, query, top_k, max_distance)
+        own: Mapping[str, Any] = options.get("simple_retrieval_params") or {}
 
         async def fetch(token: str | None) -> Page[Any]:
-            paged = {"pageSize": page_size, "pageToken": token}
-            given = {name: value for name, value in paged.items() if value is not None}
-            body = {**wanted, "simple_retrieval_params": given} if given else wanted
+            body = wanted
+            if "similarity_search_params" not in wanted:
+                # Only a request with a token, perhaps empty, is answered with the next one.
+                paging = {} if options.get("max_tokens") else {"pageToken": token or ""}
+                params = {"pageSize": page_size or _PAGE_ROWS, **own, **paging}
+                body = {**wanted, "simple_retrieval_params": params}
             answer = await self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
             return page_of(answer, "retrievedMemories")
 
-        return AsyncItems(fetch)
+        return AsyncItems(fetch, own.get("pageToken"))
 
     async def retrieve_profiles(
         self, **options: Unpack[_calls.RetrieveProfiles]
@@ -161,7 +162,7 @@ class AsyncMemories(AsyncGroup):
         self, **options: Unpack[_calls.RecallMemories]
     ) -> types.RecallMemoriesResponse:
         """Return the facts of a scope nearest to a `query`, or an answer made from them."""
-        return await self._ask(_calls.RECALL_MEMORIES, {}, options)
+        return await self._ask(_calls.RECALL_MEMORIES, {}, options, more_seconds=MODEL_SECONDS)
 
     async def start_generate(
         self,

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from open_memory_bank import _calls, types
-from open_memory_bank._async.group import AsyncGroup
-
-_MODEL_SECONDS = 60.0
+from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 
 
 class AsyncMemoryTools(AsyncGroup):
@@ -24,7 +22,7 @@ class AsyncMemoryTools(AsyncGroup):
         """Return the definitions, ready for a provider.
 
         Args:
-            format: whose form they have.
+            format: form of the definitions, by the provider that takes it.
             tools: names, with commas between them; absent: all that the key may use.
             session: the one that `recall_conversation` searches; absent: the model may choose.
         """
@@ -46,8 +44,8 @@ class AsyncMemoryTools(AsyncGroup):
 
         Args:
             name: its name.
-            arguments: as the model gave them, an object or its JSON as a text.
-            scope: whose memories; absent: those that the key's conditions fix.
+            arguments: those that the model gave, an object or its JSON as a text.
+            scope: scope of the memories; absent: the one that the key's conditions fix.
             session: the one that `recall_conversation` searches; absent: all of the user's.
             exclude_recent: newest events of `session` that are in the prompt already.
             idempotency_key: id of the call, of at most 128 characters; absent: a random one.
@@ -56,4 +54,4 @@ class AsyncMemoryTools(AsyncGroup):
         optional = {"scope": scope, "session": session, "exclude_recent": exclude_recent or None}
         options |= {key: value for key, value in optional.items() if value is not None}
         options["idempotency_key"] = idempotency_key
-        return await self._ask(_calls.CALL_MEMORY_TOOL, {}, options, more_seconds=_MODEL_SECONDS)
+        return await self._ask(_calls.CALL_MEMORY_TOOL, {}, options, more_seconds=MODEL_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ from open_memory_bank import _calls, types
 from open_memory_bank._async.group import AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -84,9 +82,8 @@ class AsyncEngines(AsyncGroup):
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateReasoningEngine]
     ) -> types.AnsweredEngine:
         """Change the fields of this engine that are given, or those of `update_mask`."""
-        masked = update_mask(options, frozenset())
         found: types.AnsweredEngine = await self._done(
-            _calls.UPDATE_REASONING_ENGINE, {}, masked, wait_seconds
+            _calls.UPDATE_REASONING_ENGINE, {}, options, wait_seconds
         )
         return found
 
@@ -170,19 +167,17 @@ class AsyncAudit(AsyncGroup):
         """List what was done with the service, the newest first."""
         return self._items(_calls.LIST_ALL_AUDIT_EVENTS, "auditEvents", options)
 
-    async def export(
+    def export(
         self, **options: Unpack[_calls.ExportAuditEvents]
     ) -> AsyncIterator[types.AuditEvent]:
         """Yield what was done with this engine as it comes, however much."""
-        async for line in self._transport.lines(_calls.EXPORT_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_AUDIT_EVENTS, options)
 
-    async def export_all(
+    def export_all(
         self, **options: Unpack[_calls.ExportAllAuditEvents]
     ) -> AsyncIterator[types.AuditEvent]:
         """Yield what was done with the service as it comes, however much."""
-        async for line in self._transport.lines(_calls.EXPORT_ALL_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_ALL_AUDIT_EVENTS, options)
 
 
 class AsyncService(AsyncGroup):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from open_memory_bank import _calls, types
-from open_memory_bank._async.group import AsyncGroup
+from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 from open_memory_bank._async.operations import AsyncOperation
 from open_memory_bank._async.paging import AsyncItems
 from open_memory_bank._async.transport import AsyncTransport
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_SUMMARIES_SECONDS = 60.0
-"""Time beside the client's own that a context may take which waits for its summaries."""
 
 
 class AsyncSummaries(AsyncGroup):
@@ -65,8 +61,7 @@ class AsyncSessions(AsyncGroup):
 
     async def update(self, session: str, **options: Unpack[_calls.UpdateSession]) -> types.Session:
         """Change the fields that are given, or those of `update_mask`; return the session."""
-        masked = update_mask(options, frozenset({"session_id"}))
-        return await self._ask(_calls.UPDATE_SESSION, {"session": session}, masked)
+        return await self._ask(_calls.UPDATE_SESSION, {"session": session}, options)
 
     async def delete(
         self, session: str, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteSession]
@@ -106,7 +101,7 @@ class AsyncSessions(AsyncGroup):
         self, session: str, **options: Unpack[_calls.ComposeContext]
     ) -> types.ContextResponse:
         """Return the session as a prompt, within the limit of its policy or of `token_limit`."""
-        waits = _SUMMARIES_SECONDS if options.get("consistency") == "wait" else 0
+        waits = MODEL_SECONDS if options.get("consistency") == "wait" else 0
         ids = {"session": session}
         return await self._ask(_calls.COMPOSE_CONTEXT, ids, options, more_seconds=waits)
 
@@ -122,7 +117,8 @@ class AsyncSessions(AsyncGroup):
         self, session: str, **options: Unpack[_calls.RecallSession]
     ) -> types.RecallResponse:
         """Return passages of a session that tell of a `query`."""
-        return await self._ask(_calls.RECALL_SESSION, {"session": session}, options)
+        ids = {"session": session}
+        return await self._ask(_calls.RECALL_SESSION, ids, options, more_seconds=MODEL_SECONDS)
 
     async def recall_all(
         self, **options: Unpack[_calls.RecallSessions]
@@ -131,4 +127,4 @@ class AsyncSessions(AsyncGroup):
 
         Where the answer has a `nextPageToken`, older ones can be asked with it as `page_token`.
         """
-        return await self._ask(_calls.RECALL_SESSIONS, {}, options)
+        return await self._ask(_calls.RECALL_SESSIONS, {}, options, more_seconds=MODEL_SECONDS)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from open_memory_bank import _calls, types
-from open_memory_bank._async.group import AsyncGroup
+from open_memory_bank._async.group import MODEL_SECONDS, AsyncGroup
 from open_memory_bank._async.paging import AsyncItems
 from open_memory_bank._async.transport import AsyncTransport
 from open_memory_bank._twins import AsyncContent
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+_INDEXING_SECONDS = 60.0
+"""Time that a reader waits for texts being indexed, with `wait`."""
+_MOST_CALLS = 10
+"""Calls of a model, one after another, that a summary is waited for."""
 
 
 class AsyncToolPolicies(AsyncGroup):
@@ -106,13 +112,17 @@ class AsyncTaskMemory(AsyncGroup):
         self, task_memory: str, namespace: str, **options: Unpack[_calls.QueryNamespace]
     ) -> types.QueryNamespaceResponse:
         """Answer a question from the artifacts of a namespace."""
-        return await self._ask(_calls.QUERY_NAMESPACE, _in(task_memory, namespace), options)
+        ids = _in(task_memory, namespace)
+        seconds = MODEL_SECONDS + _INDEXING_SECONDS
+        return await self._ask(_calls.QUERY_NAMESPACE, ids, options, more_seconds=seconds)
 
     async def summarize(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.SummarizeNamespace]
     ) -> types.SummarizeNamespaceResponse:
         """Summarise the artifacts of a namespace."""
-        return await self._ask(_calls.SUMMARIZE_NAMESPACE, _in(task_memory, namespace), options)
+        ids = _in(task_memory, namespace)
+        seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
+        return await self._ask(_calls.SUMMARIZE_NAMESPACE, ids, options, more_seconds=seconds)
 
     async def export(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.ExportNamespace]

@@ -6,13 +6,12 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from ipaddress import ip_address
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import httpx
 
-from open_memory_bank._requests import engine_of
+from open_memory_bank._requests import address_of, check_key, engine_of, is_here
 from open_memory_bank._sync.memories import Memories
 from open_memory_bank._sync.memory_tools import MemoryTools
 from open_memory_bank._sync.service import (
@@ -59,18 +58,17 @@ class Client:
             http: a client to send with, which is not closed; for proxies, certificates and tests.
 
         Raises:
-            ValueError: the address or the engine is wrong.
+            ValueError: the address, the key or the engine is wrong.
         """
-        address = httpx.URL(url or os.environ.get("MEMORY_BANK_CLIENT_URL") or _URL)
-        if address.scheme not in ("http", "https") or not address.host or address.userinfo:
-            raise ValueError("url must be http://HOST or https://HOST, without a password.")
-        key = key or os.environ.get("MEMORY_BANK_CLIENT_KEY")
-        if key and address.scheme == "http" and not _is_here(address.host):
+        address = address_of(url or os.environ.get("MEMORY_BANK_CLIENT_URL") or _URL)
+        key = key or os.environ.get("MEMORY_BANK_CLIENT_KEY") or None
+        check_key(key)
+        if key and address.scheme == "http" and not is_here(address.host):
             said = f"The key travels unencrypted to {address.host}; use https."
             warnings.warn(said, stacklevel=2)
-        self._owned = httpx.Client() if http is None else None
+        self._is_owner = http is None
         self._transport = Transport(
-            http=http or self._owned or httpx.Client(),
+            http=httpx.Client() if http is None else http,
             url=str(address).rstrip("/"),
             key=key,
             engine=engine_of(engine),
@@ -101,15 +99,15 @@ class Client:
             engine: id or full name.
         """
         other = object.__new__(type(self))
-        other._owned = None
+        other._is_owner = False
         other._transport = replace(self._transport, engine=engine_of(engine))
         other._group()
         return other
 
     def close(self) -> None:
         """Close its connections, unless they are another's."""
-        if self._owned is not None:
-            self._owned.close()
+        if self._is_owner:
+            self._transport.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -124,10 +122,3 @@ class Client:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.url!r}, engine={self.engine!r})"
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

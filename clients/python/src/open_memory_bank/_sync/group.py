@@ -13,6 +13,8 @@ from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
 
+MODEL_SECONDS = 60.0
+"""Time beside the client's own that an answer may take for which a model is asked."""
 _NOTHING: Mapping[str, Any] = {}
 
 

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from open_memory_bank import _calls, types
 from open_memory_bank._page import Page, page_of
 from open_memory_bank._requests import json_bytes
-from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.group import MODEL_SECONDS, Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
 from open_memory_bank._twins import Content, gather
-from open_memory_bank._values import Turns, search, source, update_mask
+from open_memory_bank._values import Turns, search, source
 from open_memory_bank.errors import NotFound
 
 if TYPE_CHECKING:
@@ -23,15 +22,7 @@ if TYPE_CHECKING:
 
 _LINES = "application/x-ndjson"
 _READ_AT_ONCE = 8
-_ABOUT_REVISIONS = frozenset(
-    {
-        "disable_memory_revisions",
-        "memory_id",
-        "revision_expire_time",
-        "revision_labels",
-        "revision_ttl",
-    }
-)
+_PAGE_ROWS = 100
 
 
 class Revisions(Group):
@@ -59,8 +50,7 @@ class Revisions(Group):
 
     def export(self, **options: Unpack[_calls.ExportRevisions]) -> Iterator[types.MemoryRevision]:
         """Yield the revisions of all memories as they come, however many."""
-        for line in self._transport.lines(_calls.EXPORT_REVISIONS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_REVISIONS, options)
 
 
 class Memories(Group):
@@ -93,9 +83,8 @@ class Memories(Group):
         self, memory: str, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateMemory]
     ) -> types.AnsweredMemory:
         """Change the fields that are given, or those of `update_mask`; return the memory."""
-        masked = update_mask(options, _ABOUT_REVISIONS)
         found: types.AnsweredMemory = self._done(
-            _calls.UPDATE_MEMORY, {"memory": memory}, masked, wait_seconds
+            _calls.UPDATE_MEMORY, {"memory": memory}, options, wait_seconds
         )
         return found
 
@@ -132,17 +121,29 @@ class Memories(Group):
         page_size: int | None = None,
         **options: Unpack[_calls.RetrieveMemories],
     ) -> Items[types.RetrievedMemory]:
-        """Search a scope for a `query`, the best first; without one, list it, the newest first."""
+        """Search a scope for a `query`, the best first; without one, list it, the newest first.
+
+        Args:
+            query: text to search for.
+            top_k: most memories that a search finds, 1 to 100; absent: 3.
+            max_distance: leave out what is farther from the query, above 0 to 2.
+            page_size: memories of a page without a query, 1 to 100; absent: 100.
+            options: as on the wire. With `max_tokens` there is one page.
+        """
         wanted = search(options, query, top_k, max_distance)
+        own: Mapping[str, Any] = options.get("simple_retrieval_params") or {}
 
         def fetch(token: str | None) -> Page[Any]:
-            paged = {"pageSize": page_size, "pageToken": token}
-            given = {name: value for name, value in paged.items() if value is not None}
-            body = {**wanted, "simple_retrieval_params": given} if given else wanted
+            body = wanted
+            if "similarity_search_params" not in wanted:
+                # Only a request with a token, perhaps empty, is answered with the next one.
+                paging = {} if options.get("max_tokens") else {"pageToken": token or ""}
+                params = {"pageSize": page_size or _PAGE_ROWS, **own, **paging}
+                body = {**wanted, "simple_retrieval_params": params}
             answer = self._ask(_calls.RETRIEVE_MEMORIES, {}, body)
             return page_of(answer, "retrievedMemories")
 
-        return Items(fetch)
+        return Items(fetch, own.get("pageToken"))
 
     def retrieve_profiles(
         self, **options: Unpack[_calls.RetrieveProfiles]
@@ -152,7 +153,7 @@ class Memories(Group):
 
     def recall(self, **options: Unpack[_calls.RecallMemories]) -> types.RecallMemoriesResponse:
         """Return the facts of a scope nearest to a `query`, or an answer made from them."""
-        return self._ask(_calls.RECALL_MEMORIES, {}, options)
+        return self._ask(_calls.RECALL_MEMORIES, {}, options, more_seconds=MODEL_SECONDS)
 
     def start_generate(
         self,

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from open_memory_bank import _calls, types
-from open_memory_bank._sync.group import Group
-
-_MODEL_SECONDS = 60.0
+from open_memory_bank._sync.group import MODEL_SECONDS, Group
 
 
 class MemoryTools(Group):
@@ -25,7 +23,7 @@ class MemoryTools(Group):
         """Return the definitions, ready for a provider.
 
         Args:
-            format: whose form they have.
+            format: form of the definitions, by the provider that takes it.
             tools: names, with commas between them; absent: all that the key may use.
             session: the one that `recall_conversation` searches; absent: the model may choose.
         """
@@ -47,8 +45,8 @@ class MemoryTools(Group):
 
         Args:
             name: its name.
-            arguments: as the model gave them, an object or its JSON as a text.
-            scope: whose memories; absent: those that the key's conditions fix.
+            arguments: those that the model gave, an object or its JSON as a text.
+            scope: scope of the memories; absent: the one that the key's conditions fix.
             session: the one that `recall_conversation` searches; absent: all of the user's.
             exclude_recent: newest events of `session` that are in the prompt already.
             idempotency_key: id of the call, of at most 128 characters; absent: a random one.
@@ -57,4 +55,4 @@ class MemoryTools(Group):
         optional = {"scope": scope, "session": session, "exclude_recent": exclude_recent or None}
         options |= {key: value for key, value in optional.items() if value is not None}
         options["idempotency_key"] = idempotency_key
-        return self._ask(_calls.CALL_MEMORY_TOOL, {}, options, more_seconds=_MODEL_SECONDS)
+        return self._ask(_calls.CALL_MEMORY_TOOL, {}, options, more_seconds=MODEL_SECONDS)

@@ -8,11 +8,13 @@ from typing import Any, Generic, TypeVar, cast
 
 from open_memory_bank import _calls, types
 from open_memory_bank._sync.transport import Transport
+from open_memory_bank._twins import sleep
 from open_memory_bank.errors import OperationFailed, WaitTimeout
 
 Response = TypeVar("Response")
 
 _STEP_SECONDS = 20.0
+_LEAST_SECONDS = 0.25
 
 
 class Operation(Generic[Response]):
@@ -58,7 +60,8 @@ class Operation(Generic[Response]):
         """
         end = time.monotonic() + seconds
         while not self.done:
-            left = end - time.monotonic()
+            begin = time.monotonic()
+            left = end - begin
             if left <= 0:
                 raise WaitTimeout(self, self.name, seconds)
             step = min(left, _STEP_SECONDS)
@@ -68,6 +71,8 @@ class Operation(Generic[Response]):
                 {"timeout": f"{step:.3f}s"},
                 more_seconds=step,
             )
+            if not self.done:  # a service that is about to stop answers at once
+                sleep(max(0.0, min(left, _LEAST_SECONDS) - (time.monotonic() - begin)))
         if "error" in self.state:
             raise OperationFailed(cast("dict[str, Any]", self.state))
         return cast("Response", self.state.get("response"))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from open_memory_bank import _calls, types
 from open_memory_bank._sync.group import Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -81,9 +79,8 @@ class Engines(Group):
         self, *, wait_seconds: float = 60, **options: Unpack[_calls.UpdateReasoningEngine]
     ) -> types.AnsweredEngine:
         """Change the fields of this engine that are given, or those of `update_mask`."""
-        masked = update_mask(options, frozenset())
         found: types.AnsweredEngine = self._done(
-            _calls.UPDATE_REASONING_ENGINE, {}, masked, wait_seconds
+            _calls.UPDATE_REASONING_ENGINE, {}, options, wait_seconds
         )
         return found
 
@@ -167,15 +164,13 @@ class Audit(Group):
 
     def export(self, **options: Unpack[_calls.ExportAuditEvents]) -> Iterator[types.AuditEvent]:
         """Yield what was done with this engine as it comes, however much."""
-        for line in self._transport.lines(_calls.EXPORT_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_AUDIT_EVENTS, options)
 
     def export_all(
         self, **options: Unpack[_calls.ExportAllAuditEvents]
     ) -> Iterator[types.AuditEvent]:
         """Yield what was done with the service as it comes, however much."""
-        for line in self._transport.lines(_calls.EXPORT_ALL_AUDIT_EVENTS, options):
-            yield json.loads(line)
+        return self._transport.rows(_calls.EXPORT_ALL_AUDIT_EVENTS, options)
 
 
 class Service(Group):

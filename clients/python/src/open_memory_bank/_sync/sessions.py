@@ -6,17 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from open_memory_bank import _calls, types
-from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.group import MODEL_SECONDS, Group
 from open_memory_bank._sync.operations import Operation
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
-from open_memory_bank._values import update_mask
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_SUMMARIES_SECONDS = 60.0
-"""Time beside the client's own that a context may take which waits for its summaries."""
 
 
 class Summaries(Group):
@@ -64,8 +60,7 @@ class Sessions(Group):
 
     def update(self, session: str, **options: Unpack[_calls.UpdateSession]) -> types.Session:
         """Change the fields that are given, or those of `update_mask`; return the session."""
-        masked = update_mask(options, frozenset({"session_id"}))
-        return self._ask(_calls.UPDATE_SESSION, {"session": session}, masked)
+        return self._ask(_calls.UPDATE_SESSION, {"session": session}, options)
 
     def delete(
         self, session: str, *, wait_seconds: float = 60, **options: Unpack[_calls.DeleteSession]
@@ -101,7 +96,7 @@ class Sessions(Group):
         self, session: str, **options: Unpack[_calls.ComposeContext]
     ) -> types.ContextResponse:
         """Return the session as a prompt, within the limit of its policy or of `token_limit`."""
-        waits = _SUMMARIES_SECONDS if options.get("consistency") == "wait" else 0
+        waits = MODEL_SECONDS if options.get("consistency") == "wait" else 0
         ids = {"session": session}
         return self._ask(_calls.COMPOSE_CONTEXT, ids, options, more_seconds=waits)
 
@@ -115,11 +110,12 @@ class Sessions(Group):
 
     def recall(self, session: str, **options: Unpack[_calls.RecallSession]) -> types.RecallResponse:
         """Return passages of a session that tell of a `query`."""
-        return self._ask(_calls.RECALL_SESSION, {"session": session}, options)
+        ids = {"session": session}
+        return self._ask(_calls.RECALL_SESSION, ids, options, more_seconds=MODEL_SECONDS)
 
     def recall_all(self, **options: Unpack[_calls.RecallSessions]) -> types.RecallSessionsResponse:
         """Return passages of a user's sessions that tell of a `query`, from the newest back.
 
         Where the answer has a `nextPageToken`, older ones can be asked with it as `page_token`.
         """
-        return self._ask(_calls.RECALL_SESSIONS, {}, options)
+        return self._ask(_calls.RECALL_SESSIONS, {}, options, more_seconds=MODEL_SECONDS)

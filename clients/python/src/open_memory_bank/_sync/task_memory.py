@@ -6,13 +6,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from open_memory_bank import _calls, types
-from open_memory_bank._sync.group import Group
+from open_memory_bank._sync.group import MODEL_SECONDS, Group
 from open_memory_bank._sync.paging import Items
 from open_memory_bank._sync.transport import Transport
 from open_memory_bank._twins import Content
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+_INDEXING_SECONDS = 60.0
+"""Time that a reader waits for texts being indexed, with `wait`."""
+_MOST_CALLS = 10
+"""Calls of a model, one after another, that a summary is waited for."""
 
 
 class ToolPolicies(Group):
@@ -107,13 +113,17 @@ class TaskMemory(Group):
         self, task_memory: str, namespace: str, **options: Unpack[_calls.QueryNamespace]
     ) -> types.QueryNamespaceResponse:
         """Answer a question from the artifacts of a namespace."""
-        return self._ask(_calls.QUERY_NAMESPACE, _in(task_memory, namespace), options)
+        ids = _in(task_memory, namespace)
+        seconds = MODEL_SECONDS + _INDEXING_SECONDS
+        return self._ask(_calls.QUERY_NAMESPACE, ids, options, more_seconds=seconds)
 
     def summarize(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.SummarizeNamespace]
     ) -> types.SummarizeNamespaceResponse:
         """Summarise the artifacts of a namespace."""
-        return self._ask(_calls.SUMMARIZE_NAMESPACE, _in(task_memory, namespace), options)
+        ids = _in(task_memory, namespace)
+        seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
+        return self._ask(_calls.SUMMARIZE_NAMESPACE, ids, options, more_seconds=seconds)
 
     def export(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.ExportNamespace]

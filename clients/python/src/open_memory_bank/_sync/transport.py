@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import httpx
 
 from open_memory_bank import _retries
 from open_memory_bank._requests import Call, Engine, Request, request_of
-from open_memory_bank._twins import Content, chunks, sleep
-from open_memory_bank.errors import ApiError, Unreachable, error_of
+from open_memory_bank._twins import Content, Pieces, chunks, sleep
+from open_memory_bank.errors import ApiError, Unreachable, error_of, object_of
 
 Answer = TypeVar("Answer")
 
@@ -46,13 +47,12 @@ class Transport:
             more_seconds: time that the answer may take beside the client's own limit.
 
         Raises:
-            ApiError: the service refuses it.
+            ApiError: the service refuses it, or something else than the service answers.
             Unreachable: no whole answer came.
         """
         request = request_of(call, self.engine, ids, options)
-        response = self._send(request, more_seconds=more_seconds)
-        is_json = "application/json" in response.headers.get("content-type", "")
-        return cast("Answer", response.json() if is_json else response.content)
+        found: Answer = object_of(self._send(request, more_seconds=more_seconds))
+        return found
 
     def content(
         self, call: Call[bytes], ids: Mapping[str, str], options: Mapping[str, Any] = _NOTHING
@@ -60,8 +60,8 @@ class Transport:
         """Return an answer as it is, whatever its type."""
         return (self._send(request_of(call, self.engine, ids, options))).content
 
-    def lines(self, call: Call[bytes], options: Mapping[str, Any] = _NOTHING) -> Iterator[str]:
-        """Yield the lines of an answer of any length as they come.
+    def rows(self, call: Call[bytes], options: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield the JSON of each line of an answer of any length, as it comes.
 
         Raises:
             ApiError: the service refuses it.
@@ -69,14 +69,19 @@ class Transport:
         """
         request = request_of(call, self.engine, {}, options)
         response = self._send(request, is_stream=True)
+        rest = b""
         try:
-            for line in response.iter_lines():
-                if line:
-                    yield line
-        except httpx.TransportError as failure:
+            for piece in response.iter_bytes():
+                # Texts may hold other ends of lines, such as U+2028: only a newline ends a row.
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
+        except httpx.RequestError as failure:
             raise _unreachable(request, failure) from failure
         finally:
             response.close()
+        if rest:
+            raise Unreachable(f"{request.method} {request.path}: the answer broke off in a row.")
 
     def upload(
         self,
@@ -92,18 +97,13 @@ class Transport:
         a byte has left.
         """
         request = request_of(call, self.engine, ids, options)
-        headers = {**request.headers, "Content-Type": media_type}
-        is_bytes = isinstance(content, bytes)
-        request = Request(
-            request.method,
-            request.path,
-            request.query,
-            request.is_repeatable and is_bytes,
-            headers,
-            content if isinstance(content, bytes) else None,
-        )
-        stream = None if is_bytes else _Body(content)
-        found: Answer = (self._send(request, body=stream)).json()
+        request = replace(request, headers={**request.headers, "Content-Type": media_type})
+        body = None
+        if isinstance(content, bytes):
+            request = replace(request, content=content)
+        else:
+            request, body = replace(request, is_repeatable=False), _Body(content)
+        found: Answer = object_of(self._send(request, body=body))
         return found
 
     def _send(
@@ -116,18 +116,14 @@ class Transport:
     ) -> httpx.Response:
         attempt = 0
         while True:
-            failure: Exception
             try:
                 return self._once(request, more_seconds, body, is_stream=is_stream)
-            except ApiError as error:
-                pause = _retries.after_error(error, attempt, is_repeatable=request.is_repeatable)
-                failure = error
-            except httpx.TransportError as error:
-                repeatable = request.is_repeatable
-                pause = _retries.after_failure(error, attempt, is_repeatable=repeatable)
-                failure = _unreachable(request, error)
-            if pause is None or (body is not None and body.is_begun):
-                raise failure
+            except (ApiError, httpx.RequestError) as error:
+                pause = _retries.pause(error, attempt, is_repeatable=request.is_repeatable)
+                if pause is None or (body is not None and body.is_begun):
+                    if isinstance(error, ApiError):
+                        raise
+                    raise _unreachable(request, error) from error
             sleep(pause)
             attempt += 1
 
@@ -148,15 +144,17 @@ class Transport:
         response = self.http.send(built, stream=is_stream, follow_redirects=False)
         if response.is_success:
             return response
-        response.read()
-        response.close()
+        try:
+            response.read()
+        finally:
+            response.close()
         raise error_of(response)
 
 
 class _Body:
     """A body that can be read once."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: Pieces) -> None:
         self._content = content
         self.is_begun = False
 

@@ -1,0 +1,37 @@
+"""The lines that connect an agent to a key."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.process.agent_commands import connecting_lines, endpoint
+
+_NAMES = ("CLIENT_URL", "PUBLIC_URL", "PORT")
+
+
+@pytest.mark.parametrize(
+    ("variables", "url"),
+    [
+        ({}, "http://127.0.0.1:8000/mcp"),
+        ({"PORT": "9000"}, "http://127.0.0.1:9000/mcp"),
+        ({"PORT": "9000", "PUBLIC_URL": "https://b.example/bank/"}, "https://b.example/bank/mcp"),
+        ({"PUBLIC_URL": "https://b.example", "CLIENT_URL": "http://c.test"}, "http://c.test/mcp"),
+        ({"PUBLIC_URL": "", "CLIENT_URL": ""}, "http://127.0.0.1:8000/mcp"),
+    ],
+)
+def test_agents_find_the_service_where_it_is_configured(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], url: str
+) -> None:
+    for name in _NAMES:
+        monkeypatch.delenv(f"MEMORY_BANK_{name}", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"MEMORY_BANK_{name}", value)
+    assert endpoint() == url
+
+
+def test_the_proxy_is_named_by_its_whole_path() -> None:
+    """An application does not have the `PATH` of a shell."""
+    lines = connecting_lines("omb_secret", "http://127.0.0.1:8000/mcp")
+    pasted = lines.rpartition("claude_desktop_config.json:\n")[2]
+    assert Path(json.loads(pasted)["mcpServers"]["memory"]["command"]).is_file()
