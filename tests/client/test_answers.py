@@ -208,3 +208,16 @@ def test_answers_of_models_may_take_longer() -> None:
     bank.task_memory.query("t", "n", query="x")
     bank.task_memory.summarize("t", "n")
     assert seen == [30, 30, 90, 90, 90, 90, 90, 150, 690]
+
+
+def test_a_wait_that_ends_at_once_is_not_asked_for_again_at_once() -> None:
+    """As by a service that is about to stop."""
+    asked = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, json={"name": "operations/o1"})
+
+    with pytest.raises(WaitTimeout):
+        _asking(handle).memories.purge(filter="x", wait_seconds=0.6)
+    assert 2 <= len(asked) <= 4
