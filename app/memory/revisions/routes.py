@@ -99,7 +99,8 @@ async def list_labels(
         str,
         Query(
             description="Beginning of the keys, or of the values of the key, that are listed; at"
-            f" most {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS} for values.",
+            f" most {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS}"
+            " for values.",
             json_schema_extra={"maxLength": MAX_REVISION_LABEL_CHARS},
         ),
     ] = "",
