@@ -10,6 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 prepare := sh scripts/prepare.sh
 peers := benchmarks/peers/requirements
 browser := tests/browser/requirements
+node := tests/clients/requirements
 recipes := clients/recipes/requirements
 
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
@@ -17,7 +18,7 @@ compile = $(compiled) pyproject.toml --group build $(ARGS)
 
 # What asks Hypothesis how many cases it should try.
 random_tests := $(addprefix tests/properties/,test_contexts.py test_ledger_machine.py \
-    test_schemathesis.py) tests/api/contexts/test_context_random.py
+    test_schemathesis.py test_tool_arguments.py) tests/api/contexts/test_context_random.py
 
 .PHONY: help
 help: ## List the targets
@@ -56,6 +57,17 @@ browser: setup ## Use the console in a browser: flows, axe-core, the policy (nee
 .PHONY: test-recipes
 test-recipes: setup ## Run the recipes of clients/recipes, their frameworks apart (one: ARGS=NAME; newest: ARGS=--newest)
 	@sh scripts/recipes.sh $(ARGS)
+
+.PHONY: test-node
+test-node: setup ## Run the tests that need Node: MCP Inspector, the generated TypeScript client
+	@sh scripts/node.sh $(ARGS)
+
+.PHONY: test-weekly
+test-weekly: ## Run what other projects' releases can break: recipes with the newest frameworks, tests with Node
+	@failed=0; \
+	$(MAKE) test-recipes ARGS=--newest || failed=1; \
+	$(MAKE) test-node || failed=1; \
+	exit $$failed
 
 .PHONY: screenshots
 screenshots: setup ## Draw docs/images anew: the console with the conversations of the demonstration
@@ -129,6 +141,7 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
+	$(compiled) $(node).in --python-version 3.11 --output-file $(node).lock $(ARGS)
 	for name in openai_agents_session langgraph_store; do \
 	    $(compiled) $(recipes)/$$name.in --python-version 3.11 --output-file $(recipes)/$$name.lock $(ARGS) || exit 1; \
 	done

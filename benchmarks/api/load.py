@@ -4,9 +4,9 @@ import asyncio
 import itertools
 import json
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection as Pipe
 from time import perf_counter, time_ns
 
@@ -21,6 +21,7 @@ class Asked:
     method: str
     path: str
     body: dict[str, object] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def raw(self, secret: str) -> bytes:
         """Return it as it goes over the wire."""
@@ -30,6 +31,7 @@ class Asked:
             "Host: bank",
             f"Authorization: Bearer {secret}",
             f"Content-Length: {len(content)}",
+            *(f"{name}: {value}" for name, value in self.headers.items()),
         ]
         if content:
             lines.append("Content-Type: application/json")

@@ -31,9 +31,10 @@ def test_a_client_of_openapi_python_client_is_typed_and_works(
     assert answered.splitlines() == [*_ANSWERED, "INVALID_ARGUMENT"]
 
 
+@pytest.mark.node
 @pytest.mark.skipif(
     shutil.which("node") is None or not _NODE_TOOLS.is_dir(),
-    reason="openapi-typescript is not installed: npm ci --prefix tests/clients",
+    reason="openapi-typescript is not installed: make test-node",
 )
 def test_a_client_of_openapi_typescript_is_typed_and_works(
     server: LiveServer, engine: str, tmp_path: Path

@@ -14,6 +14,7 @@ _RUNTIME = "requirements.lock"
 _DEVELOPMENT = "requirements-dev.lock"
 _PEERS = "benchmarks/peers/requirements.lock"
 _BROWSER = "tests/browser/requirements.lock"
+_NODE = "tests/clients/requirements.lock"
 
 
 def _pyproject() -> dict[str, Any]:
@@ -38,7 +39,7 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
     assert len(read_lock(name)) > 10
 
 
-@pytest.mark.parametrize("name", [_RUNTIME, _DEVELOPMENT, _PEERS, _BROWSER])
+@pytest.mark.parametrize("name", [_RUNTIME, _DEVELOPMENT, _PEERS, _BROWSER, _NODE])
 def test_no_address_of_an_index(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text

@@ -17,6 +17,9 @@ from tests.support.model_server import Json, ModelServer, Seen
 FOLDER = ROOT / "clients/recipes"
 CLIENT = ROOT / "clients/python/src"
 USER = "42"
+_FOREIGN_SCOPES = ({"user_id": "43"}, {"kind": "memories", "user_id": "43"})
+_FOREIGN = "Where should we sit on the plane, where does the user like to sit? Never at all."
+"""Somebody else's memory, nearer to what recipes search for than their own: none may find it."""
 _ENDS_WITH = re.compile(r"^# prints: (.+)\n\Z", re.MULTILINE)
 _TIMEOUT_SECONDS = 240
 
@@ -95,6 +98,8 @@ def printed(recipe: Recipe, program: Path, service: LiveServer, model: ModelServ
             engines=[engine],
             scope_conditions={"user_id": USER} if program == recipe.path else None,
         )
+        for scope in _FOREIGN_SCOPES if program == recipe.path else ():
+            bank.at(engine).memories.create(scope=scope, fact=_FOREIGN)
     environment = {
         **os.environ,
         "PYTHONPATH": str(CLIENT),

@@ -89,8 +89,7 @@ def start(
 ) -> Process:
     """Start Python with arguments that begin with `-m` and a module, or `-c` and a program."""
     if sys.platform != "linux":
-        command = [sys.executable, *arguments]
-        return subprocess.Popen(command, env=variables, stdin=given, stdout=output, stderr=errors)
+        return start_anew(arguments, variables, output, errors, given)
     here, there = _pair()
     files = enumerate((given, output, errors))
     standard = [number if file is None else file.fileno() for number, file in files]
@@ -98,6 +97,18 @@ def start(
     with there:
         socket.send_fds(_forking(), [request], [there.fileno(), *standard])
     return _Forked(here)
+
+
+def start_anew(
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    output: IO[bytes] | None = None,
+    errors: IO[bytes] | None = None,
+    given: IO[bytes] | None = None,
+) -> Process:
+    """Start Python as `start` does, with nothing imported yet, as an operator starts it."""
+    command = [sys.executable, *arguments]
+    return subprocess.Popen(command, env=variables, stdin=given, stdout=output, stderr=errors)
 
 
 def run(

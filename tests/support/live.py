@@ -4,10 +4,11 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx
 
@@ -17,6 +18,10 @@ from tests.support.variables import with_constants
 
 KEY = "live-server-admin-key"
 _START_SECONDS = 60
+
+_PROGRAM = ("-m", "app.process.cli")
+
+_Starting = Callable[[Sequence[str], Mapping[str, str], IO[bytes], IO[bytes]], forks.Process]
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,30 @@ def start_in_steps(data_dir: Path, port: int, rows: int) -> LiveServer:
 def start(
     data_dir: Path,
     port: int | None = None,
-    program: Sequence[str] = ("-m", "app.process.cli"),
+    program: Sequence[str] = _PROGRAM,
     **environment: str,
 ) -> LiveServer:
     """Start `memory-bank serve`, or a program that does it, and wait until it answers.
 
     In an empty data folder it finds a migrated database, unless it is given another one.
     """
+    return _start(forks.start, data_dir, port, program, environment)
+
+
+def _start(
+    starting: _Starting,
+    data_dir: Path,
+    port: int | None,
+    program: Sequence[str],
+    environment: Mapping[str, str],
+) -> LiveServer:
     if "MEMORY_BANK_DATABASE_URL" not in environment:
         fill(data_dir)
     port = port or free_port()
     arguments = [*program, "serve", "--port", str(port), "--data-dir", str(data_dir)]
     variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **with_constants(environment)}
     with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:
-        process = forks.start(arguments, variables, output, errors)
+        process = starting(arguments, variables, output, errors)
     server = LiveServer(port, process)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -88,6 +103,16 @@ def stop(server: LiveServer) -> None:
 @contextmanager
 def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
     server = start(data_dir, None, **environment)
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+@contextmanager
+def fresh_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
+    """Serve by a Python that has imported nothing before, as an operator starts it."""
+    server = _start(forks.start_anew, data_dir, None, _PROGRAM, environment)
     try:
         yield server
     finally:

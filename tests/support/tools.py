@@ -54,6 +54,29 @@ async def made(client: httpx.AsyncClient, fact: str, user: str = "42") -> str:
     return str(answer.json()["response"]["name"].rpartition("/")[2])
 
 
+def mcp_message(
+    method: str, params: Mapping[str, Any] | None = None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the headers and the body of a message of the revision that has no handshake."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": _MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {
+        "Accept": "application/json",
+        "MCP-Protocol-Version": _MODERN,
+        "Mcp-Method": method,
+        **({"Mcp-Name": str(params["name"])} if params and "name" in params else {}),
+    }
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": {**(params or {}), "_meta": meta},
+    }
+    return headers, body
+
+
 async def mcp(
     app: FastAPI,
     key: str,
@@ -64,23 +87,11 @@ async def mcp(
     headers: Mapping[str, str] | None = None,
 ) -> httpx.Response:
     """Send one message of the revision that has no handshake."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": _MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": method,
-        "params": {**(params or {}), "_meta": meta},
-    }
+    of_message, body = mcp_message(method, params)
     sent = {
         "Authorization": f"Bearer {key}",
-        "Accept": "application/json",
         "Content-Type": "application/json",
-        "MCP-Protocol-Version": _MODERN,
-        "Mcp-Method": method,
-        **({"Mcp-Name": str(params["name"])} if params and "name" in params else {}),
+        **of_message,
         **(headers or {}),
     }
     transport = httpx.ASGITransport(app=app)

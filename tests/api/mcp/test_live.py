@@ -88,6 +88,29 @@ async def test_the_scenario_passes_through_two_servers_in_turn(
     assert await over_http(deployment.ports, path, mode, key) == version
 
 
+async def test_the_audit_has_the_method_the_key_and_the_tool_of_each_change(
+    deployment: Deployment,
+) -> None:
+    await over_http(deployment.ports, "/mcp", "auto", _made(deployment, "9"))
+    async with httpx.AsyncClient(
+        base_url=f"{deployment.first.url}/v1/", headers={"Authorization": f"Bearer {live.KEY}"}
+    ) as admin:
+        keys = (await admin.get("keys")).json()["keys"]
+        [key] = [key["name"] for key in keys if key["displayName"] == "agent of 9"]
+        query = {"filter": f'caller="{key.removeprefix("keys/")}"'}
+        listed = await admin.get("reasoningEngines/1/auditEvents", params=query)
+        events = listed.json()["auditEvents"]
+    assert [(event["method"], event.get("surface")) for event in reversed(events)] == [
+        ("generateMemories", "mcp/remember"),
+        ("generation.generate", None),
+        ("generateMemories", "mcp/remember"),
+        ("generation.generate", None),
+        ("updateMemory", "mcp/update_memory"),
+        ("deleteMemory", "mcp/forget_memory"),
+        ("undeleteMemory", "mcp/restore_memory"),
+    ]
+
+
 def test_the_lines_that_connect_agents_have_the_key(deployment: Deployment) -> None:
     printed = _keys(deployment, "create", "--for-agent", "7")
     match = _SECRET.search(printed)
@@ -103,24 +126,25 @@ def test_the_lines_that_connect_agents_have_the_key(deployment: Deployment) -> N
     assert told_of["scopeConditions"] == {"user_id": ["7"]}
 
 
-def _ping(server: LiveServer, key: str) -> int:
-    answer = httpx.post(
+def _ping(server: LiveServer, key: str) -> httpx.Response:
+    return httpx.post(
         f"{server.url}/mcp",
         headers={"Authorization": f"Bearer {key}", "Accept": "application/json"},
         json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
     )
-    return answer.status_code
 
 
 def test_a_revoked_key_is_refused_within_a_second(deployment: Deployment) -> None:
     key = _made(deployment, "8")
-    assert [_ping(deployment.first, key), _ping(deployment.second, key)] == [200, 200]
+    servers = (deployment.first, deployment.second)
+    assert [_ping(server, key).status_code for server in servers] == [200, 200]
     _keys(deployment, "revoke", "agent of 8")
     deadline = time.monotonic() + _SECOND
-    for server in (deployment.first, deployment.second):
-        while (status := _ping(server, key)) == 200 and time.monotonic() < deadline:
+    for server in servers:
+        while (answer := _ping(server, key)).is_success and time.monotonic() < deadline:
             time.sleep(_PAUSE_SECONDS)
-        assert status == 401
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer ")
 
 
 def _proxy(url: str, key: str) -> StdioServerParameters:
