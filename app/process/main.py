@@ -35,7 +35,7 @@ from app.web.encodings import PlainBody
 from app.web.hosts import Hosts
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
-from app.web.middleware import Faults, RequestLog
+from app.web.middleware import Faults, NoNul, RequestLog
 from app.web.mounts import Mount, nowhere
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
@@ -117,6 +117,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
         Middleware(Mount, home.CONSOLE, Console() if settings.console else nowhere),
+        Middleware(NoNul),
         Middleware(Mount, metadata.PATH, metadata.document(settings)),
         Middleware(McpPaths, settings),
         Middleware(CanonicalPath),

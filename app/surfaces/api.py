@@ -89,24 +89,38 @@ class Api:
         self.made.append(_curl(self.address, path, query))
         return _read(await self._call("GET", path, query=query))
 
-    async def ask(self, path: str, body: Mapping[str, Any], query: Query = ()) -> Json:
+    async def ask(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        query: Query = (),
+        *,
+        request_id: str | None = None,
+    ) -> Json:
         """Return what a path answers that reads, but takes a body.
+
+        Args:
+            path: in the API.
+            body: of the request.
+            query: of the request.
+            request_id: of the form, so that it is asked once; None: the method takes none.
 
         Raises:
             ApiRefusal: it is not a success.
         """
         self.made.append(_curl(self.address, path, query, body))
-        return _read(await self._call("POST", path, query=query, body=body))
+        once = [] if request_id is None else [("requestId", request_id)]
+        return _read(await self._call("POST", path, query=[*query, *once], body=body))
 
-    async def text(self, path: str, max_bytes: int) -> str:
-        """Return the beginning of a content that is not empty, as text.
+    async def content(self, path: str, max_bytes: int) -> bytes:
+        """Return the beginning of a content that is not empty.
 
         Raises:
             ApiRefusal: it is not a success.
         """
         self.made.append(_curl(self.address, path))
         headers = {"range": f"bytes=0-{max_bytes - 1}"}
-        return (await self._call("GET", path, headers=headers)).body.decode(errors="replace")
+        return (await self._call("GET", path, headers=headers)).body
 
     async def send(
         self,

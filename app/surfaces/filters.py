@@ -3,8 +3,11 @@
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 _SPECIAL = frozenset("\\.+*?()|[]{}^$")
+_DECODER = json.JSONDecoder()
+_QUOTE = '"'
 _FROM_BROWSER = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?P<seconds>:\d\d(\.\d+)?)?")
 
 
@@ -15,9 +18,30 @@ def all_of(parts: Iterable[str]) -> str:
 
 def pair(field: str, written: str) -> str:
     """Return the comparison of a pair `key=value`; without a value: the key is there."""
+    key, value = split_pair(written)
+    name = f"{field}.{quoted(key)}"
+    return f"{name}:*" if value is None else f"{name}={quoted(value)}"
+
+
+def split_pair(written: str) -> tuple[str, str | None]:
+    """Return the key and the value of a pair `key=value`; None: it has no value.
+
+    A key in quotation marks, as in JSON, may hold an equals sign.
+    """
+    if written.lstrip().startswith(_QUOTE):
+        with suppress(ValueError):
+            key, end = _DECODER.raw_decode(written.lstrip())
+            rest = written.lstrip()[end:].strip()
+            if not rest or rest.startswith("="):
+                return key, rest[1:].strip() if rest else None
     key, equals, value = written.partition("=")
-    name = f"{field}.{quoted(key.strip())}"
-    return f"{name}={quoted(value.strip())}" if equals else f"{name}:*"
+    return key.strip(), value.strip() if equals else None
+
+
+def written_pair(key: str, value: str) -> str:
+    """Return a pair as `split_pair` reads it."""
+    is_plain = "=" not in key and not key.startswith(_QUOTE) and key == key.strip()
+    return f"{key if is_plain else quoted(key)}={value}"
 
 
 def quoted(text: str) -> str:

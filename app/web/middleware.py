@@ -80,7 +80,6 @@ class Faults:
             await self._app(scope, receive, send)
             return
         try:
-            _refuse_nul(scope)
             await self._app(scope, receive, send)
         except ServiceError as error:
             await render(error)(scope, receive, send)
@@ -94,6 +93,36 @@ class Faults:
                 metadata={"requestId": request_id},
             )
             await render(fault)(scope, receive, send)
+
+
+class NoNul:
+    """ASGI middleware that refuses addresses with the character U+0000."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request.
+
+        Raises:
+            InvalidArgument, NotFound: see `refuse_nul`.
+        """
+        if scope["type"] == "http":
+            refuse_nul(scope)
+        await self._app(scope, receive, send)
+
+
+def refuse_nul(scope: Scope) -> None:
+    """Refuse the one character that Postgres cannot store in text.
+
+    Raises:
+        InvalidArgument: the query holds it.
+        NotFound: the path holds it.
+    """
+    if "\x00" in scope["path"]:
+        raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
+    if b"%00" in scope["query_string"]:
+        raise InvalidArgument("The query holds the character U+0000.", Reason.FIELD_INVALID)
 
 
 def _stopping() -> Unavailable:
@@ -110,14 +139,6 @@ def _traceparent(scope: Scope) -> str | None:
     """Return the name of the sender's span, if it has a form that is read."""
     given = header(scope, b"traceparent") or b""
     return given.decode() if _TRACEPARENT.fullmatch(given) else None
-
-
-def _refuse_nul(scope: Scope) -> None:
-    """Refuse the one character that Postgres cannot store in text."""
-    if "\x00" in scope["path"]:
-        raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
-    if b"%00" in scope["query_string"]:
-        raise InvalidArgument("The query holds the character U+0000.", Reason.FIELD_INVALID)
 
 
 @lru_cache(maxsize=4096)

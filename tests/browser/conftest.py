@@ -14,6 +14,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, Request
 
 from tests.browser.chromium import MISSING, find
+from tests.browser.hands import WAYS, Pointer
 from tests.browser.service import Bank, Service, running_service
 
 _FLAGS = [
@@ -78,6 +79,8 @@ class Watch:
     def __init__(self, origin: str) -> None:
         self._origin = origin
         self.faults: list[str] = []
+        self.refused: list[str] = []
+        """Parts of addresses that the test means to have refused."""
         self._opened: set[str] = set()
 
     def add(self, context: BrowserContext) -> None:
@@ -89,9 +92,10 @@ class Watch:
         context.on("weberror", lambda error: self.faults.append(str(error.error)))
 
     def _hear(self, message: ConsoleMessage) -> None:
-        is_status = "the server responded with a status of" in message.text
+        is_status, url = "responded with a status of" in message.text, message.location["url"]
         # A page that is refused, such as another's memory, is what a test asks for.
-        if not (is_status and message.location["url"] in self._opened):
+        is_meant = url in self._opened or any(part in url for part in self.refused)
+        if not (is_status and is_meant):
             self.faults.append(f"console: {message.text} ({message.location})")
 
     def _see(self, request: Request) -> None:
@@ -126,6 +130,25 @@ def open_page(new_context: Callable[..., BrowserContext], watch: Watch, service:
         return page
 
     return opened
+
+
+@pytest.fixture(params=WAYS)
+def hand(
+    request: pytest.FixtureRequest,
+    new_context: Callable[..., BrowserContext],
+    watch: Watch,
+    service: Service,
+) -> Pointer:
+    """Somebody who is signed in as administrator, by each way to use a page."""
+    way: type[Pointer] = WAYS[request.param]
+    context = new_context(**way.options)
+    watch.add(context)
+    found = way(context.new_page())
+    found.page.goto("/console")
+    found.write(found.page.get_by_label("API key or token"), service.key)
+    found.press(found.page.get_by_role("button", name="Sign in"))
+    found.page.wait_for_url("**/console")
+    return found
 
 
 def sign_in(page: Page, key: str) -> None:

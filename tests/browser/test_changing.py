@@ -3,26 +3,27 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SignIn
+from tests.browser.hands import Pointer
 from tests.browser.service import Bank
 
 
-def test_a_memory_is_edited_compared_and_rolled_back(bank: Bank, open_page: SignIn) -> None:
+def test_a_memory_is_edited_compared_and_rolled_back(bank: Bank, hand: Pointer) -> None:
     memory = bank.remember("I like green tea.")
     bank.change(memory, "I like black tea.")
-    page = open_page()
+    page = hand.page
     page.goto(f"/console/e/{bank.engine}/memories/{memory}")
-    page.get_by_role("link", name="Edit", exact=True).click()
-    page.get_by_label("Fact", exact=True).fill("I like coffee.")
-    page.get_by_role("button", name="Save").click()
+    hand.press(page.get_by_role("link", name="Edit", exact=True))
+    hand.write(page.get_by_label("Fact", exact=True), "I like coffee.")
+    hand.press(page.get_by_role("button", name="Save"))
     expect(page.locator("p.fact")).to_have_text("I like coffee.")
     newest, _, oldest = (each["name"].rpartition("/")[2] for each in bank.revisions(memory))
-    page.get_by_label(f"From {oldest}").check()
-    page.get_by_label(f"To {newest}").check()
-    page.get_by_role("button", name="Compare").click()
+    hand.tick(page.get_by_label(f"From {oldest}"))
+    hand.tick(page.get_by_label(f"To {newest}"))
+    hand.press(page.get_by_role("button", name="Compare"))
     expect(page.locator("del")).to_contain_text("green tea")
     expect(page.locator("ins")).to_contain_text("coffee")
-    page.get_by_role("link", name="Make it this again").last.click()
-    page.get_by_role("button", name="Roll back").click()
+    hand.press(page.get_by_role("link", name="Make it this again").last)
+    hand.press(page.get_by_role("button", name="Roll back"))
     expect(page.locator("p.fact")).to_have_text("I like green tea.")
     actions = [each["action"] for each in bank.revisions(memory)]
     assert actions == ["ROLLED_BACK", "UPDATED", "UPDATED", "CREATED"]

@@ -2,29 +2,44 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SignIn
-from tests.browser.service import Bank
+from tests.browser.hands import Pointer
+from tests.browser.service import Bank, Json
 
 
-def test_a_deleted_memory_counts_down_and_comes_back(bank: Bank, open_page: SignIn) -> None:
+@pytest.mark.parametrize("config", [{}, {"disableMemoryRevisions": True}], ids=["", "unrevised"])
+def test_a_deleted_memory_counts_down_and_comes_back(
+    bank: Bank, hand: Pointer, config: Json
+) -> None:
+    engine = {"contextSpec": {"memoryBankConfig": config}}
+    bank.call("PATCH", f"/v1/reasoningEngines/{bank.engine}", engine)
     bank.remember("I like green tea.")
     bank.remember("I live in Oslo.")
-    page = open_page()
+    page = hand.page
     page.goto(f"/console/e/{bank.engine}/memories")
-    page.locator("tr[data-row]", has_text="green tea").get_by_role("checkbox").check()
-    page.get_by_role("button", name="Delete the chosen…").click()
+    hand.tick(page.locator("tr[data-row]", has_text="green tea").get_by_role("checkbox"))
+    hand.press(page.get_by_role("button", name="Delete the chosen…"))
     expect(page.get_by_role("main")).to_contain_text("Memories to delete: 1")
-    page.get_by_role("button", name="Delete", exact=True).click()
+    hand.press(page.get_by_role("button", name="Delete", exact=True))
     page.wait_for_url(lambda url: "deletion" not in url)
+    assert _found(bank) == ["I live in Oslo."]
     page.goto(f"/console/e/{bank.engine}/deleted")
     row = page.locator("tr[data-row]", has_text="green tea")
     expect(row).to_contain_text(re.compile(r"4[78] h"))
     expect(page.get_by_text("Oslo")).to_have_count(0)
-    row.get_by_role("button", name="Bring back").click()
+    hand.press(row.get_by_role("button", name="Bring back"))
     page.goto(f"/console/e/{bank.engine}/memories")
     expect(page.get_by_role("link", name="I like green tea.")).to_be_visible()
+    assert sorted(_found(bank)) == ["I like green tea.", "I live in Oslo."]
+
+
+def _found(bank: Bank) -> list[str]:
+    asked = {"scope": {"user_id": "42"}, "similaritySearchParams": {"searchQuery": "green tea"}}
+    hits = bank.call("POST", "memories:retrieve", asked).get("retrievedMemories", [])
+    return [hit["memory"]["fact"] for hit in hits]
 
 
 def test_a_whole_purge_is_undone_from_the_bin(bank: Bank, open_page: SignIn) -> None:

@@ -120,7 +120,7 @@ def test_other_failures_of_the_way(failure: type[httpx.RequestError], times: int
         ("7", 7, 7),
         ("0.5", 0.5, 0.5),
         ("-1", 0, 0),
-        (formatdate(time() + 3600, usegmt=True), 3400, 3600),
+        (formatdate(time() + 86_400, usegmt=True), 1, 86_400),
         (formatdate(0, usegmt=True), 0, 0),
     ],
     ids=["number", "part", "negative", "date", "past"],
@@ -208,3 +208,16 @@ def test_answers_of_models_may_take_longer() -> None:
     bank.task_memory.query("t", "n", query="x")
     bank.task_memory.summarize("t", "n")
     assert seen == [30, 30, 90, 90, 90, 90, 90, 150, 690]
+
+
+def test_a_wait_that_ends_at_once_is_not_asked_for_again_at_once() -> None:
+    """As by a service that is about to stop."""
+    asked = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, json={"name": "operations/o1"})
+
+    with pytest.raises(WaitTimeout):
+        _asking(handle).memories.purge(filter="x", wait_seconds=0.6)
+    assert 2 <= len(asked) <= 4

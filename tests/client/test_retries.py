@@ -204,19 +204,6 @@ def test_an_operation_is_waited_for(server: Proxy, bank: Client) -> None:
     assert waits == ["o1:wait?timeout=20.000s"] * 2
 
 
-def test_a_wait_that_ends_at_once_is_not_asked_for_again_at_once(
-    server: Proxy, bank: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As by a service that is about to stop."""
-    pauses: list[float] = []
-    monkeypatch.setattr("open_memory_bank._sync.operations.sleep", pauses.append)
-    done = _operation(done=True, response={})
-    server.faults.extend([_operation(), _operation(), _operation(), done])
-    bank.memories.purge(filter="x")
-    assert len(pauses) == 2
-    assert sum(pauses) > 0
-
-
 def test_an_operation_that_fails_tells_its_cost(server: Proxy, bank: Client) -> None:
     info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "MODEL_TIMEOUT"}
     error = {"code": 4, "message": "Too slow.", "details": [info]}

@@ -166,8 +166,8 @@ class QueryNamespaceResponse(ReadResponse):
 
     answer: str | None = Field(None, description="The answer; absent if it is kept off the prompt.")
     citations: list[Citation] = Field(
-        description=f"Passages that the answer rests on, at most {MAX_LISTED}, in text order; empty for"
-        " a sensitive namespace without `artifacts.content`."
+        description=f"Passages that the answer rests on, at most {MAX_LISTED}, in text order;"
+        " empty for a sensitive namespace without `artifacts.content`."
     )
 
 

@@ -74,7 +74,9 @@ class BatchResult(WireModel):
     """The outcome of one memory of a batch: its name or its error."""
 
     memory: NamedMemory | None = Field(None, description="The memory that was created.")
-    error: OperationError | None = Field(None, description="Error of a memory that was not created.")
+    error: OperationError | None = Field(
+        None, description="Error of a memory that was not created."
+    )
 
 
 class BatchCreateMemoriesResponse(WireModel):

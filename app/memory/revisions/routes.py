@@ -98,8 +98,9 @@ async def list_labels(
     prefix: Annotated[
         str,
         Query(
-            description="Beginning of the keys, or of the values of the key, that are listed; at most"
-            f" {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS} for values.",
+            description="Beginning of the keys, or of the values of the key, that are listed; at"
+            f" most {MAX_LABEL_CHARS} characters for keys and {MAX_REVISION_LABEL_CHARS}"
+            " for values.",
             json_schema_extra={"maxLength": MAX_REVISION_LABEL_CHARS},
         ),
     ] = "",

@@ -16,6 +16,7 @@ from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, dr
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect, rendered
+from app.web.middleware import refuse_nul
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -73,6 +74,7 @@ async def _answer(request: Request) -> Response:
 
 
 async def _page(request: Request, sessions: Sessions, session: OpenSession | None) -> Response:
+    refuse_nul(request.scope)
     path = request.url.path.rstrip("/")
     if path == _SIGN_IN.path:
         request.scope["route"] = _SIGN_IN

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from urllib.parse import urlencode
 
@@ -126,15 +127,36 @@ class FilterRow:
 
     def without(self, name: str, pair: str) -> str:
         """Return the query without one of the pairs."""
-        kept = [chosen for chosen in self.chosen() if chosen != (name, pair)]
-        return urlencode([*kept, *self.switches.items()])
+        return "&".join([*self._others(name, pair), *self._kept_switches])
 
     def within(self, name: str, pair: str) -> str:
         """Return the query with a further pair; of a long query, no other filter stays."""
-        kept = [chosen for chosen in self.chosen() if chosen != (name, pair)]
-        if len(urlencode(kept)) > _LONG_QUERY:
-            kept = []
-        return urlencode([*kept, (name, pair), *self.switches.items()])
+        # Rows of a list have many pairs in common.
+        if (query := self._within.get((name, pair))) is not None:
+            return query
+        others = self._others(name, pair)
+        if sum(map(len, others)) + len(others) > _LONG_QUERY:
+            others = []
+        query = "&".join([*others, urlencode([(name, pair)]), *self._kept_switches])
+        self._within[name, pair] = query
+        return query
+
+    def _others(self, name: str, pair: str) -> list[str]:
+        """Return what the user has chosen beside one of the pairs, as parts of a query."""
+        return [part for chosen, part in self._parts if chosen != (name, pair)]
+
+    @cached_property
+    def _within(self) -> dict[tuple[str, str], str]:
+        return {}
+
+    # Each row of a list has several links, so that what they share is written once.
+    @cached_property
+    def _parts(self) -> list[tuple[tuple[str, str], str]]:
+        return [(chosen, urlencode([chosen])) for chosen in self.chosen()]
+
+    @cached_property
+    def _kept_switches(self) -> list[str]:
+        return [urlencode([switch]) for switch in self.switches.items()]
 
     def scope(self) -> tuple[str, ...]:
         """Return the pairs of the scope that the list is narrowed to."""
@@ -157,7 +179,7 @@ class FilterRow:
 def locked_pairs(conditions: Conditions) -> tuple[str, ...]:
     """Return the pairs of the scope that a key's conditions leave no choice about."""
     return tuple(
-        f"{key}={next(iter(values))}"
+        filters.written_pair(key, next(iter(values)))
         for key, values in sorted(conditions.items())
         if len(values) == 1
     )

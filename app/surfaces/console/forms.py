@@ -1,9 +1,10 @@
 """Forms: what the browser sends, read into small models, and these into requests of the API."""
 
 import asyncio
+import json
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TypeVar, get_origin
+from typing import Any, TypeVar, get_origin
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
 from app.settings.settings import Settings
 from app.surfaces.console.sessions import OpenSession
+from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, media_type, read_body
 from app.web.incoming import BodyPace, Incoming
 
@@ -59,6 +61,23 @@ def number_of(written: str) -> int | str:
     """Return a whole number as the API takes it; of any other text, the API says what is wrong."""
     is_number = written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS
     return int(written) if is_number else written
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that a field holds.
+
+    Raises:
+        InvalidArgument: it holds something else.
+    """
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fault = TEXTS.not_json.format(fault=error)
+        raise InvalidArgument(fault, Reason.FIELD_INVALID) from None
+    if not isinstance(parsed, dict):
+        fault = TEXTS.not_json.format(fault=type(parsed).__name__)
+        raise InvalidArgument(fault, Reason.FIELD_INVALID)
+    return parsed
 
 
 async def read_form(request: Request, form: type[_F], session: OpenSession | None) -> _F:

@@ -58,10 +58,15 @@ class Visit:
         return cls(request, session, Api(calls, f"{scheme}://{calls.host}"))
 
     @property
+    def resources(self) -> Resources:
+        """The resources of the process."""
+        found: Resources = self.request.app.state.resources
+        return found
+
+    @property
     def now(self) -> datetime:
         """The present time."""
-        resources: Resources = self.request.app.state.resources
-        return resources.clock.now()
+        return self.resources.clock.now()
 
     @property
     def engine(self) -> str:

@@ -55,6 +55,7 @@ async def test_all_that_match_are_counted_shown_and_deleted_but_for_what_comes_l
     assert "Memories to delete: 25" in shown.text
     assert "Shown: 20" in shown.text
     assert shown.text.count("fact <") == 20
+    assert "memories:purge" in shown.text, "what is seen can be asked for by curl"
     assert "of seven" not in shown.text
     assert f"{MEMORIES}?{query}" in shown.links
     assert len(await listed(client)) == 26, "a count deletes nothing"

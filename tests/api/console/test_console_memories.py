@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from urllib.parse import quote_plus
 
 import httpx
 import pytest
@@ -178,6 +179,42 @@ async def test_why_a_part_is_refused_is_shown_in_place_of_the_page(signed_in: Si
     assert part.headers["hx-reselect"] == "main"
     assert "<main" in part.text
     assert "hx-retarget" not in (await viewer.get(url)).headers
+
+
+async def test_a_key_of_a_scope_may_hold_an_equals_sign(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    await create_memory(client, FACTS[0], {"a=b": "c"})
+    await create_memory(client, FACTS[2], {"a": "b=c"})
+    viewer = await signed_in("viewer")
+    shown = await page(viewer, MEMORIES)
+    for pair, fact in (('"a=b"=c', FACTS[0]), ("a=b=c", FACTS[2])):
+        [link] = [each for each in shown.links if each.endswith(f"scope={quote_plus(pair)}")]
+        found = (await page(viewer, link)).text
+        assert [each for each in FACTS if each in found] == [fact]
+    bound = await signed_in("viewer", scope_conditions={"a=b": ["c"]})
+    for url in (MEMORIES, "/console/e/1/search?question=tea", "/console/e/1/deleted"):
+        found = (await page(bound, url)).text
+        assert '"a=b"=c' in found
+        assert (FACTS[0] in found) == ("deleted" not in url)
+        assert FACTS[2] not in found
+
+
+async def test_a_character_that_nothing_holds_is_refused_on_a_page(
+    signed_in: SignedIn, visitor: httpx.AsyncClient
+) -> None:
+    viewer = await signed_in("viewer")
+    for client in (viewer, visitor):
+        for url, status in (
+            (f"{MEMORIES}?text=a%00", 400),
+            (f"{MEMORIES}/a%00b", 404),
+            ("/console/sign-in?x=%00", 400),
+        ):
+            answer = await client.get(url)
+            assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (
+                *(status, "text/html"),
+            ), url
+            assert answer.headers["x-request-id"] in answer.text
 
 
 async def test_scopes_are_suggested_beyond_the_first_hundred(

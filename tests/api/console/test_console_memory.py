@@ -1,5 +1,6 @@
 """One memory: its timeline, differences, edits with two tabs, rollback, and who may do what."""
 
+import json
 import re
 from datetime import timedelta
 
@@ -53,6 +54,26 @@ async def test_any_two_revisions_are_compared_and_an_old_one_is_made_again(
     assert "says this already" in (await page(visitor, f"{rollback}?revision={first}")).text
 
 
+async def test_revisions_of_different_pages_are_compared(
+    client: httpx.AsyncClient, clock: FixedClock, visitor: httpx.AsyncClient
+) -> None:
+    """The choice stays as one turns pages, and the form of each page sends it again."""
+    one = await _changed(client, clock, *(f"version {number:02}" for number in range(60)))
+    await sign_in(visitor, ADMIN_KEY)
+    newest = (await page(visitor, one)).forms[one]["to"]
+    shown = await page(visitor, f"{one}?from={newest}&to={newest}")
+    [older] = [link for link in shown.links if "page=" in link]
+    second = await page(visitor, older)
+    assert "From: the revision of another page" in second.text
+    form = second.forms[one]
+    assert (form["from"], form["to"]) == (newest, newest)
+    oldest = (await _revisions(client, one))[-1]["name"].rpartition("/")[2]
+    compared = await visitor.get(one, params={**form, "from": oldest})
+    assert re.search(r"version<del>.*? 00</del><ins>.*? 59</ins>", compared.text)
+    assert "To: the revision of another page" in type(shown)(compared).text
+    assert "From: the revision of another page" not in compared.text
+
+
 async def test_a_form_sent_twice_changes_once(
     client: httpx.AsyncClient, clock: FixedClock, visitor: httpx.AsyncClient
 ) -> None:
@@ -97,6 +118,56 @@ async def test_of_two_tabs_the_second_sees_all_versions_and_can_save_again(
     assert (await visitor.post(f"{one}/rollback", data=stale)).status_code in {400, 404, 409}
 
 
+async def test_all_that_a_memory_has_is_edited(
+    client: httpx.AsyncClient, clock: FixedClock, visitor: httpx.AsyncClient
+) -> None:
+    one = await _changed(client, clock, "I like tea.")
+    path = f"memories/{one.rpartition('/')[2]}"
+    await sign_in(visitor, ADMIN_KEY)
+    edit = f"{one}/edit"
+    assert "structuredContent" not in (await page(visitor, edit)).forms[edit]
+    metadata = {"source": {"stringValue": "chat"}, "page": {"doubleValue": 2.0}}
+    wanted = {
+        "context": "Said at breakfast.",
+        "topics": "USER_PREFERENCES\r\n\r\nhot drinks",
+        "metadata": json.dumps(metadata),
+        "expireTime": "2026-02-01T08:30:00Z",
+    }
+    assert (await submit(visitor, edit, edit, **wanted)).status_code == 303
+    memory = ok(await client.get(path))
+    topics = [{"managedMemoryTopic": "USER_PREFERENCES"}, {"customMemoryTopicLabel": "hot drinks"}]
+    assert {name: memory[name] for name in wanted} == {
+        **wanted,
+        "topics": topics,
+        "metadata": metadata,
+    }
+    shown = (await page(visitor, edit)).forms[edit]
+    assert shown["topics"] == "USER_PREFERENCES\nhot drinks"
+    assert (await submit(visitor, edit, edit, description="new")).status_code == 303
+    same = {name: ok(await client.get(path))[name] for name in wanted}
+    assert same == {name: memory[name] for name in wanted}, "what nobody touched stays"
+    assert (await submit(visitor, edit, edit, **dict.fromkeys(wanted, ""))).status_code == 303
+    assert not wanted.keys() & ok(await client.get(path)).keys()
+
+
+async def test_the_content_of_a_profile_is_edited(
+    client: httpx.AsyncClient, visitor: httpx.AsyncClient
+) -> None:
+    profile = {"schemaId": "person", "data": {"city": "Oslo"}}
+    body = {
+        "scope": {"user_id": "42"},
+        "memoryType": "STRUCTURED_PROFILE",
+        "structuredContent": profile,
+    }
+    made = ok(await client.post("/memories", json=body))["response"]
+    edit = f"{MEMORIES}/{made['name'].rpartition('/')[2]}/edit"
+    await sign_in(visitor, ADMIN_KEY)
+    moved = json.dumps({**profile, "data": {"city": "Bergen"}})
+    assert (await submit(visitor, edit, edit, structuredContent=moved)).status_code == 303
+    changed = ok(await client.get(f"memories/{made['name'].rpartition('/')[2]}"))
+    assert changed["structuredContent"]["data"] == {"city": "Bergen"}
+
+
 async def test_what_is_wrong_with_a_field_is_told_at_the_field(
     client: httpx.AsyncClient, clock: FixedClock, visitor: httpx.AsyncClient
 ) -> None:
@@ -107,6 +178,10 @@ async def test_what_is_wrong_with_a_field_is_told_at_the_field(
         ("fact", " ", "blank"),
         ("displayName", "x" * 5_000, "4096"),
         ("fact", "I like tea.", "Change a field"),
+        ("metadata", "[]", "not a JSON object"),
+        ("metadata", '{"a": 1}', "metadata.a"),
+        ("expireTime", "soon", "must be"),
+        ("topics", "x" * 300, "256"),
     ):
         answer = await submit(visitor, edit, edit, **{field: value})
         assert answer.status_code == 400
@@ -133,7 +208,7 @@ async def test_who_may_not_change_is_not_offered_it_and_is_refused(
         assert (f"{one}/edit" in shown.links) == offered, role
         assert any("rollback" in link for link in shown.links) == offered
         for url, form in (
-            (f"{one}/edit", {"fact": "I like water.", "wasFact": "I like coffee."}),
+            (f"{one}/edit", {"fact": "I like water.", "was": '{"fact": "I like coffee."}'}),
             (f"{one}/rollback", {"revision": first}),
         ):
             token = shown.forms["/console/sign-out"]["token"]

@@ -5,6 +5,7 @@ from datetime import timedelta
 import httpx
 
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.runner import Runner
@@ -121,6 +122,19 @@ async def test_a_failed_operation_runs_again_once(
     assert targets <= set(shown.links)
     told = await user.post(f"{one}/retry", data={**form, "requestId": "another"})
     assert (told.status_code, 'role="alert"' in told.text) == (409, True)
+
+
+async def test_what_the_api_retries_is_offered_and_nothing_else(
+    client: httpx.AsyncClient, database: Database, resources: Resources, signed_in: SignedIn
+) -> None:
+    one, admin = await _started(client), await signed_in("admin")
+    retried = set(resources.registry.retries)
+    assert retried
+    for kind in {*retried, "memories.create", "ingestion.ingest", "x"}:
+        error = _AWAY.as_operation_error()
+        await overwrite(database, one.rpartition("/")[2], kind=kind, state="FAILED", error=error)
+        shown = await page(admin, one)
+        assert (f"{one}/retry" in shown.forms) == (kind in retried), kind
 
 
 async def test_an_undo_does_what_its_preview_says(

@@ -7,6 +7,7 @@ import httpx
 
 from app.kernel.clock import FixedClock
 from tests.api.console.conftest import SignedIn
+from tests.support.bank import ok
 from tests.support.console import MEMORIES, page
 from tests.support.operations import create_memories, create_memory
 
@@ -54,6 +55,22 @@ async def test_both_rankings_stand_side_by_side(
     vector = (await viewer.get(f"{_ASKED}&ranking=vector")).text
     assert "<rect" not in vector
     assert "Vector distance" in vector
+
+
+async def test_near_in_meaning_is_what_the_ranking_counts_as_such(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    await create_memories(client, "I like green tea.", "I own a red bicycle.")
+    viewer = await signed_in("viewer")
+    asked = {"scope": {"user_id": "42"}, "ranking": "hybrid", "explain": True}
+    search = {"searchQuery": "Which tea do I like"}
+    body = {**asked, "similaritySearchParams": search}
+    hits = ok(await client.post("/memories:retrieve", json=body))["retrievedMemories"]
+    counts = [hit["explanation"]["signals"]["vector"] > 0 for hit in hits]
+    assert sorted(counts) == [False, True]
+    shown = (await viewer.get(f"{_ASKED}&ranking=hybrid")).text.split('class="hit"')[1:]
+    assert ["nearer in meaning than the average" in hit for hit in shown] == counts
+    assert "nearer in meaning" not in (await page(viewer, f"{_ASKED}&ranking=vector")).text
 
 
 async def test_what_the_api_says_of_a_search_stands_beside_the_form(signed_in: SignedIn) -> None:

@@ -1,5 +1,8 @@
 """Task memory: what is stored, who sees its text, questions, and policies of tools."""
 
+import json
+import re
+
 import httpx
 import pytest
 
@@ -88,6 +91,32 @@ async def test_cited_passages_are_marked_in_the_text(
     sent = {"requestId": "1", "question": QUESTION}
     for fields in (sent, {**sent, "token": token}):
         assert (await viewer.post(NAMESPACE, data=fields)).status_code == 403
+
+
+_DOCUMENTS = {
+    "application/json": json.dumps({"prices": [{"note": FACT}], "x": "y\r\n\u00e9"}),
+    "text/csv": f"name,note\r\nkettle,{FACT}\r\n",
+    "text/html": f"<html><h1>Prices</h1><p>&eacute;</p><p>{FACT}</p></html>",
+    "text/plain; charset=latin-1": f"\u00e9\r\n\r\n{FACT}",
+}
+
+
+async def test_passages_are_marked_in_the_text_that_readers_get(
+    client: httpx.AsyncClient, visitor: httpx.AsyncClient
+) -> None:
+    await sign_in(visitor, ADMIN_KEY)
+    for number, (media_type, content) in enumerate(_DOCUMENTS.items()):
+        encoded = content.encode("latin-1" if "latin-1" in media_type else "utf-8")
+        path = f"{MEMORY}/namespaces/n{number}/artifacts/prices"
+        ok(await upload(client, encoded, path, media_type))
+        here = f"{NAMESPACE}{number}"
+        answer = await submit(visitor, here, here, question=QUESTION)
+        assert re.search(f"<mark>[^<]*{FACT}", answer.text), (media_type, answer.text)
+        # What is seen can be asked for again, as a question of its own.
+        assert f"namespaces/n{number}:query" in Page(answer).text
+        assert "requestId=" not in Page(answer).text
+        stored = (await page(visitor, f"{here}/prices")).text
+        assert (FACT in stored, "\ufffd" in answer.text + stored) == (True, False), media_type
 
 
 async def test_a_bound_key_meets_no_artifact_of_somebody_else(

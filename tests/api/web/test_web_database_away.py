@@ -25,6 +25,7 @@ from app.process.main import create_app
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
+from tests.support.console import MEMORIES, browser, sign_in
 from tests.support.engines import API, COLLECTION, FIRST
 from tests.support.errors import refusal
 from tests.support.keys import client_with, id_of, make_key
@@ -88,10 +89,15 @@ async def test_requests_fail_while_the_database_is_away_and_work_when_it_is_back
     service: Resources, postgres: EmbeddedPostgres, own_settings: Settings
 ) -> None:
     runner: Runner = make_runner(service)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=create_app(service)),
-        headers={"Authorization": f"Bearer {ADMIN_KEY}"},
-    ) as client:
+    app = create_app(service)
+    async with (
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app),
+            headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+        ) as client,
+        browser(app) as person,
+    ):
+        await sign_in(person, ADMIN_KEY)
         created = (await client.post(f"{FIRST}/memories", json=_MEMORY)).json()["response"]
         queued = (await client.post(f"{FIRST}/memories:generate", json=_SOURCE)).json()
         postgres.stop()
@@ -99,6 +105,8 @@ async def test_requests_fail_while_the_database_is_away_and_work_when_it_is_back
             answer = await client.request(method, url, json=body)
             assert refusal(answer) == _AWAY, (method, url)
             assert answer.headers["retry-after"] == "1"
+        shown = await person.get(MEMORIES)
+        assert (shown.status_code, shown.headers["x-request-id"] in shown.text) == (503, True)
         ready = await client.get("http://test/readyz")
         assert refusal(ready) == (503, "UNAVAILABLE", Reason.NOT_READY)
         assert (await client.get("http://test/healthz")).status_code == 200
@@ -108,6 +116,7 @@ async def test_requests_fail_while_the_database_is_away_and_work_when_it_is_back
             url = f"{API}/{created.pop('name')}"
             found = (await client.get(url)).json()
             assert found["fact"] == created["fact"]
+            assert created["fact"] in (await person.get(MEMORIES)).text
             assert (await client.post(f"{FIRST}/memories", json=_MEMORY)).status_code == 200
             await runner.run_pending()
             done = (await client.get(f"{API}/{queued['name']}")).json()

@@ -65,7 +65,7 @@ def _until_now(visit: Visit) -> str:
 
 async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
     body = {"filter": wanted, "sampleSize": SAMPLES}
-    done = await visit.api.send("POST", f"{visit.engine_path}/memories:purge", body)
+    done = await visit.api.ask(f"{visit.engine_path}/memories:purge", body)
     return done["response"]["purgeCount"], done["response"]["samples"] or []
 
 

@@ -38,8 +38,8 @@ class KeyForm(ChangeForm):
         """Return the request; what is empty is left out."""
         conditions: dict[str, list[str]] = {}
         for line in filter(str.strip, self.conditions.splitlines()):
-            key, _, value = line.partition("=")
-            conditions.setdefault(key.strip(), []).append(value.strip())
+            key, value = filters.split_pair(line)
+            conditions.setdefault(key, []).append(value or "")
         reach = {
             "roles": list(self.roles),
             "projects": self.projects.split(),

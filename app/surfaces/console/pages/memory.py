@@ -1,71 +1,33 @@
-"""Screen 6: one memory: its fields, its history, differences, and edits."""
+"""Screen 6: one memory: its fields, its history, and the differences of any two revisions."""
 
 import asyncio
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import Json
 from app.surfaces.console.diffs import changes
-from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import TOKEN_PARAMETER, Visit
 
 COMPARED = {
     "fact": TEXTS.fact,
     "displayName": TEXTS.display_name,
     "description": TEXTS.description,
+    "context": TEXTS.context,
     "topics": TEXTS.topics,
     "metadata": TEXTS.metadata,
     "structuredContent": TEXTS.structured_content,
     "expireTime": TEXTS.expires,
 }
 """The fields that are compared, with their labels."""
-EDITED = {key: COMPARED[key] for key in ("fact", "displayName", "description")}
 PATH = f"{ENGINE}/memories/{{memory}}"
-
-
-class EditForm(VersionForm):
-    """The editable fields of a memory, and what they were when the form was made."""
-
-    fact: str = ""
-    display_name: str = ""
-    description: str = ""
-    was_fact: str = ""
-    was_display_name: str = ""
-    was_description: str = ""
-
-    def values(self) -> dict[str, str]:
-        """Return the fields by their names in the API."""
-        return {
-            "fact": self.fact,
-            "displayName": self.display_name,
-            "description": self.description,
-        }
-
-    def before(self) -> dict[str, str]:
-        """Return the former values of the fields."""
-        return {
-            "fact": self.was_fact,
-            "displayName": self.was_display_name,
-            "description": self.was_description,
-        }
-
-    def body(self) -> dict[str, Any]:
-        """Return the changed fields as a request; an empty one is left out, which clears it."""
-        return {name: self.values()[name] for name in self._changed() if self.values()[name]}
-
-    def mask(self) -> str:
-        """Return the mask of the changed fields."""
-        return ",".join(self._changed())
-
-    def _changed(self) -> list[str]:
-        before = self.before()
-        return [name for name, value in self.values().items() if value != before[name]]
+_SIDES = {"from": TEXTS.compare_from, "to": TEXTS.compare_to}
+"""The two sides of a comparison in the URL, with their labels."""
 
 
 def path_of(visit: Visit) -> str:
@@ -115,15 +77,19 @@ async def show(visit: Visit) -> Response:
     else:
         memory, listed = await known(visit), Json()
     is_live = memory["deleteTime"] is None
-    chosen = [query.get("from", ""), query.get("to", "")]
+    revisions: list[Json] = listed["memoryRevisions"] or []
+    chosen = {name: query.get(name, "") for name in _SIDES}
+    compared = await _compared(visit, *chosen.values()) if all(chosen.values()) else None
     return visit.render(
         "memory.html",
         memory=memory,
         memory_id=last_part(memory["name"]),
-        revisions=listed["memoryRevisions"] or [],
-        older=listed["nextPageToken"],
+        revisions=revisions,
+        older=_older(chosen, listed["nextPageToken"]),
         chosen=chosen,
-        compared=await _compared(visit, chosen) if all(chosen) else None,
+        elsewhere=_elsewhere(chosen, revisions),
+        page=query.get(TOKEN_PARAMETER, ""),
+        compared=compared,
         may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
         may_delete=is_live and visit.may(Permission.MEMORIES_DELETE),
         may_erase=may_erase(visit),
@@ -133,93 +99,32 @@ async def show(visit: Visit) -> Response:
         may_see_revisions=visit.may(Permission.REVISIONS_LIST),
         may_see_operations=visit.may(Permission.OPERATIONS_GET),
         here=url_of(visit),
+        sides=_SIDES,
         is_whole=query.get("all") == "1",
     )
 
 
-async def _compared(visit: Visit, chosen: list[str]) -> Json:
+def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
+    """Return the query of the next page, which keeps the choice; None: this is the last."""
+    kept = [(name, revision) for name, revision in chosen.items() if revision]
+    return urlencode([*kept, (TOKEN_PARAMETER, token)]) if token else None
+
+
+def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
+    """Return the chosen revisions that are on other pages, by the side that they are for."""
+    here = {last_part(revision["name"]) for revision in revisions}
+    return {name: one for name, one in chosen.items() if one and one not in here}
+
+
+async def _compared(visit: Visit, *chosen: str) -> Json:
     """Return two revisions and their differences."""
     paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
     differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
     return Json(
-        before=before, after=after, changes=[change for change in differences if change.is_change]
+        {"from": before, "to": after},
+        changes=[change for change in differences if change.is_change],
     )
 
 
-async def show_form(visit: Visit) -> Response:
-    """Show the form that edits a memory."""
-    memory = await visit.api.get(path_of(visit))
-    values = {key: memory.get(key) or "" for key in EDITED}
-    return _form(visit, memory["etag"], values, values)
-
-
-async def edit(visit: Visit) -> Response:
-    """Change a memory; if somebody else did meanwhile, show all three versions."""
-    form = await read_form(visit.request, EditForm, visit.session)
-    if not form.mask():
-        fault = {"fact": TEXTS.must_change}
-        return _form(visit, form.etag, form.values(), form.before(), fault, BAD_REQUEST)
-    try:
-        await visit.api.send(
-            "PATCH",
-            path_of(visit),
-            form.body(),
-            request_id=form.request_id,
-            etag=form.etag,
-            mask=form.mask(),
-        )
-    except ApiRefusal as refused:
-        if refused.is_stale:
-            return await _conflict(visit, form)
-        if refused.status == BAD_REQUEST and refused.fields:
-            return _form(
-                visit, form.etag, form.values(), form.before(), refused.fields, BAD_REQUEST
-            )
-        raise
-    return redirect(url_of(visit))
-
-
-async def _conflict(visit: Visit, form: EditForm) -> Response:
-    theirs = await visit.api.get(path_of(visit))
-    now = {key: theirs.get(key) or "" for key in EDITED}
-    return visit.render(
-        "edit.html",
-        CONFLICT,
-        labels=EDITED,
-        etag=theirs["etag"],
-        values=form.values(),
-        before=now,
-        faults={},
-        was=form.before(),
-        theirs=now,
-        here=url_of(visit),
-    )
-
-
-def _form(
-    visit: Visit,
-    etag: str,
-    values: dict[str, str],
-    before: dict[str, str],
-    faults: dict[str, str] | None = None,
-    status: int = 200,
-) -> Response:
-    return visit.render(
-        "edit.html",
-        status,
-        labels=EDITED,
-        etag=etag,
-        values=values,
-        before=before,
-        faults=faults or {},
-        was=None,
-        theirs=None,
-        here=url_of(visit),
-    )
-
-
-ROUTES = (
-    Route(PATH, get=show),
-    Route(f"{PATH}/edit", get=show_form, post=edit),
-)
+ROUTES = (Route(PATH, get=show),)

@@ -41,13 +41,6 @@ _KINDS = (
     "undo.undo",
 )
 """Those that people look for most; the API tells of all if it does not know one."""
-_RETRIED = {
-    "generation.generate": Permission.MEMORIES_GENERATE,
-    "undo.undo": Permission.OPERATIONS_UNDO,
-    "sessions.regenerateSummary": Permission.SESSIONS_UPDATE,
-    "engines.reembed": Permission.ENGINES_UPDATE,
-}
-"""The kinds that can be retried, with what this takes."""
 _FIELDS = (
     FilterField("state", TEXTS.state, equals("state"), "select", named(*_STATES)),
     FilterField(
@@ -172,9 +165,9 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
 
 
 def _may_retry(visit: Visit, metadata: Json) -> bool:
-    needed = _RETRIED.get(metadata["kind"])
+    way = visit.resources.registry.retries.get(metadata["kind"])
     is_open = metadata["state"] == "FAILED" and not metadata["retriedBy"]
-    return is_open and needed is not None and visit.may(needed)
+    return is_open and way is not None and visit.may(way.permission)
 
 
 async def revisions_of(visit: Visit) -> Json:

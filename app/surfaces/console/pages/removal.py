@@ -5,6 +5,7 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
+from app.surfaces import filters
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
@@ -20,8 +21,8 @@ class RemovalForm(VersionForm):
 
     def body(self) -> dict[str, Any] | None:
         """Return the labels as a request, if there are any."""
-        lines = [line.partition("=") for line in self.labels.splitlines() if line.strip()]
-        labels = {key.strip(): value.strip() for key, _, value in lines}
+        lines = map(filters.split_pair, filter(str.strip, self.labels.splitlines()))
+        labels = {key: value or "" for key, value in lines}
         return {"revisionLabels": labels} if labels else None
 
 

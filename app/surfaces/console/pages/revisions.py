@@ -6,6 +6,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
+from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     SCOPES,
@@ -78,8 +79,8 @@ def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
 
 async def _suggested(api: Api, path: str, written: str) -> list[str]:
     """Return the labels in use that begin with what is written, as `key=value`."""
-    key, equals_sign, prefix = written.partition("=")
-    asked = [("key", key), ("prefix", prefix)] if equals_sign else [("prefix", key)]
+    key, prefix = filters.split_pair(written)
+    asked = [("prefix", key)] if prefix is None else [("key", key), ("prefix", prefix)]
     query = [("pageSize", str(_SUGGESTED)), *asked]
     try:
         answer = await api.get(f"{path}:listLabels", query)
@@ -88,7 +89,8 @@ async def _suggested(api: Api, path: str, written: str) -> list[str]:
             raise
         # It is longer than any label: still being written, it is no fault yet.
         return []
-    return [f"{label['key']}={label['value'] or ''}" for label in answer["labels"] or []]
+    found = answer["labels"] or []
+    return [filters.written_pair(label["key"], label["value"] or "") for label in found]
 
 
 async def suggest(visit: Visit) -> Response:

@@ -32,9 +32,9 @@ async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> l
         chosen: pairs that the scopes have.
         written: how one of the pairs begins; from the equals sign on, the API looks for it.
     """
-    key, equals, value = (part.strip() for part in written.partition("="))
+    key, value = filters.split_pair(written)
     parts = [filters.pair(SCOPES.field, pair) for pair in chosen]
-    if equals:
+    if value is not None:
         parts.append(filters.begins(f"{SCOPES.field}.{filters.quoted(key)}", value))
     wanted = filters.all_of(parts)
     query = [("pageSize", _LOOKED_AT), *([("filter", wanted)] if wanted else [])]

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from app.kernel.ranking import Ranking
+from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
@@ -18,8 +19,6 @@ from app.surfaces.console.visits import BAD_REQUEST, Visit
 
 BOTH = "both"
 """The choice that shows the rankings side by side."""
-_NEAR = 1.0
-"""Vectors of a smaller distance are nearer than at a right angle, of a cosine above a half."""
 _WORD = re.compile(r"\w{3,}")
 _BAR = 100.0
 
@@ -61,10 +60,10 @@ class Asked:
 
     def body(self, ranking: str) -> dict[str, Any]:
         """Return the request of a search."""
-        pairs = (pair.partition("=") for pair in self.row.scope())
+        pairs = map(filters.split_pair, self.row.scope())
         search = {"searchQuery": self.question, **self._number("topK")}
         return {
-            "scope": {key.strip(): value.strip() for key, _, value in pairs},
+            "scope": {key: value or "" for key, value in pairs},
             "similaritySearchParams": search,
             "explain": True,
             **self._number("maxTokens"),
@@ -169,7 +168,9 @@ def _reasons(hit: Json, question: str) -> list[str]:
         reasons.append(TEXTS.why_words.format(words=", ".join(shared)))
     elif why["lexicalScore"]:
         reasons.append(TEXTS.why_forms)
-    if why["vectorDistance"] is not None and why["vectorDistance"] < _NEAR:
+    # Distances of different embedders do not compare, so that no bound of them would hold. The
+    # signal is above zero where a memory is nearer than the average of those that were ranked.
+    if round((why["signals"] or {}).get("vector", 0.0), 2) > 0:
         reasons.append(TEXTS.why_meaning)
     return reasons
 

@@ -10,11 +10,11 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 from typing_extensions import override
 
-from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.ranking import Ranking
 from app.surfaces.api import ApiRefusal, Json
-from app.surfaces.console.forms import VersionForm, read_form
+from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS
 from app.surfaces.console.routing import ENGINE, Route
@@ -88,7 +88,7 @@ class FieldsForm(DocumentForm):
     @override
     def text(self) -> str:
         """Return the former settings with the changed fields."""
-        document = _object(self.was)
+        document = read_object(self.was)
         before = _fields(document)
         for name, value in self.values().items():
             if value != before[name]:
@@ -233,10 +233,10 @@ async def save_document(visit: Visit) -> Response:
 
 
 async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | None) -> Response:
-    was = _object(form.was)
+    was = read_object(form.was)
     text = form.text()
     try:
-        document = _object(text)
+        document = read_object(text)
     except InvalidArgument as error:
         return _page(visit, form, BAD_REQUEST, faults={"document": error.message})
     shown = _shown(form.etag, form.was, text)
@@ -294,7 +294,7 @@ async def check_document(visit: Visit) -> Response:
 async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
     """Return what the API says against the settings of a form, by the names of its fields."""
     try:
-        sent, mask = _changes(_object(form.text()), _object(form.was))
+        sent, mask = _changes(read_object(form.text()), read_object(form.was))
         await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)
     except InvalidArgument as error:
         return {"": error.message}
@@ -303,23 +303,6 @@ async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
             raise
         return _beside(refused.fields) or {"": refused.message}
     return {}
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Return a JSON object.
-
-    Raises:
-        InvalidArgument: it is none.
-    """
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        fault = TEXTS.settings_not_json.format(fault=error)
-        raise InvalidArgument(fault, Reason.FIELD_INVALID) from None
-    if not isinstance(parsed, dict):
-        fault = TEXTS.settings_not_json.format(fault=type(parsed).__name__)
-        raise InvalidArgument(fault, Reason.FIELD_INVALID)
-    return parsed
 
 
 async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) -> Response:

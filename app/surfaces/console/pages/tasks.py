@@ -5,6 +5,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from app.adapters.documents.charsets import text_of
+from app.adapters.documents.extracting import extracted, sniffed
+from app.kernel.media_types import MediaType
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
@@ -16,8 +19,6 @@ from app.surfaces.console.visits import ROWS, Visit
 _LIST = f"{ENGINE}/tasks"
 _MEMORY = f"{_LIST}/{{memory}}"
 _NAMESPACE = f"{_MEMORY}/{{namespace}}"
-_REWRITTEN = ("csv", "html", "json")
-"""Types, or ends of types, whose text readers see in another form."""
 _MAX_BYTES = 262_144
 _MAX_CITED = 4
 """Artifacts whose texts are read to mark passages: each takes two calls."""
@@ -79,9 +80,7 @@ async def ask(visit: Visit) -> Response:
     form = await read_form(visit.request, QuestionForm, visit.session)
     path = f"{_paths(visit)[0]}:query"
     try:
-        answer = await visit.api.send(
-            "POST", path, {"query": form.question}, request_id=form.request_id
-        )
+        answer = await visit.api.ask(path, {"query": form.question}, request_id=form.request_id)
     except ApiRefusal as refused:
         if refused.is_forbidden or not refused.message:
             raise
@@ -135,18 +134,25 @@ async def _one_cited(
         return Json(name=name, spans=cited)
     where = f"{path}/artifacts/{quote(name, safe='')}"
     artifact = await visit.api.get(where)
-    if artifact["mediaType"].partition(";")[0].endswith(_REWRITTEN):
-        return Json(name=name, spans=cited, is_rewritten=True)
-    return Json(name=name, spans=cited, parts=await _text(visit, where, artifact, cited))
+    content, kind = await _content(visit, where, artifact), artifact["mediaType"]
+    # Passages count the characters of the text that readers get.
+    text = await asyncio.to_thread(lambda: "".join(extracted([content], kind, sniffed(content))))
+    return Json(name=name, spans=cited, parts=passages(text, cited))
 
 
-async def _text(visit: Visit, path: str, artifact: Json, cited: list[Span]) -> list[Passage]:
-    """Return the beginning of an artifact's text, with passages marked."""
+async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
+    """Return the beginning of what an artifact holds."""
     if artifact["sizeBytes"] == "0":
-        return []
-    text = await visit.api.text(f"{path}/content", _MAX_BYTES)
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return passages(plain, cited)
+        return b""
+    return await visit.api.content(f"{path}/content", _MAX_BYTES)
+
+
+async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
+    """Return the beginning of an artifact's text as it is stored."""
+    content = await _content(visit, path, artifact)
+    charset = MediaType.parse(artifact["mediaType"]).charset
+    text = await asyncio.to_thread(lambda: "".join(text_of([content], charset)))
+    return passages(text, [])
 
 
 async def show_artifact(visit: Visit) -> Response:
@@ -155,7 +161,7 @@ async def show_artifact(visit: Visit) -> Response:
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)
     is_text = artifact["kind"] != "blob"
-    shown = await _text(visit, path, artifact, []) if may_read and is_text else None
+    shown = await _as_stored(visit, path, artifact) if may_read and is_text else None
     return visit.render(
         "artifact.html",
         artifact=artifact,

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import locked_pairs
 from app.surfaces.console.forms import ChangeForm, read_form
@@ -29,10 +30,10 @@ class TrialForm(ChangeForm):
     def body(self, locked: tuple[str, ...]) -> dict[str, Any]:
         """Return the request of a preview; the locked part of the scope wins."""
         written = (*self.scope.splitlines(), *locked)
-        pairs = (pair.partition("=") for pair in written if pair.strip())
+        pairs = map(filters.split_pair, filter(str.strip, written))
         lines = filter(str.strip, self.talk.splitlines())
         return {
-            "scope": {key.strip(): value.strip() for key, _, value in pairs},
+            "scope": {key: value or "" for key, value in pairs},
             "directContentsSource": {"events": [_event(line) for line in lines]},
             "validateOnly": True,
         }

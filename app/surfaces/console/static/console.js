@@ -83,7 +83,36 @@
       if (head) head.checked = boxes.every((box) => box.checked);
     }
   });
-  document.addEventListener("htmx:after:swap", offerAll);
+
+  // What had the focus in a part that is replaced is found again by its id or its content; if it
+  // is gone, the new part has the focus.
+  let above = [];
+  const remember = () => {
+    above = [];
+    for (let one = document.activeElement; one && one !== document.body; one = one.parentElement) above.push(one);
+  };
+  const refocus = () => {
+    const [last] = above;
+    if (!last || last.isConnected || document.activeElement !== document.body) return;
+    const part = above.map((one) => one.id && document.getElementById(one.id)).find(Boolean);
+    if (!part) return;
+    const same = [...part.querySelectorAll(last.localName)].find((one) => one.isEqualNode(last));
+    if (!same && part.tabIndex < 0) part.setAttribute("tabindex", "-1");
+    (same || part).focus({ preventScroll: true });
+  };
+  // A fault arrives without its field, which is marked here.
+  const mark = (field, fault) => {
+    if (!field) return;
+    if (!fault || fault.hidden) { field.removeAttribute("aria-invalid"); return; }
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", [...new Set([...(field.getAttribute("aria-describedby") || "").split(" "), fault.id])].join(" ").trim());
+  };
+  const markAll = () => {
+    for (const fault of document.querySelectorAll("[id^=fault-]")) mark(document.getElementById(fault.id.slice(6)), fault);
+    mark(find("[data-filter]"), find("#results #fault"));
+  };
+  document.addEventListener("htmx:before:swap", remember);
+  document.addEventListener("htmx:after:swap", () => { offerAll(); markAll(); refocus(); });
   const fault = find("[aria-invalid=true], [role=alert]:not([hidden])");
   if (fault) { fault.setAttribute("tabindex", fault.matches("input, textarea") ? "0" : "-1"); fault.focus(); }
 })();
