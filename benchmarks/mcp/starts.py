@@ -15,8 +15,8 @@ from tests.support.live import KEY, LiveServer, fresh_server
 from tests.support.tools import mcp_message
 
 _SETTLED_SECONDS = 2
-_SECONDS_BAR, _MB_BAR = 0.3, 2.0
-"""An import of MCP would take 1.2 s and 18 MB: these are a fraction of it, beyond the noise."""
+_MB_BAR = 2.0
+"""An import of MCP takes 18 MB: this is a fraction of it, beyond the noise."""
 
 
 class _Start(NamedTuple):
@@ -82,12 +82,14 @@ def measure_starts(folder: Path, rounds: int) -> bool:
     more = _Start(
         *(a - b for a, b in zip(_least(starts[True]), _least(starts[False]), strict=True))
     )
-    is_kept = more.seconds <= _SECONDS_BAR and more.megabytes <= _MB_BAR
-    print(
-        f"  with MCP {more.seconds:+.2f} s, {more.cpu:+.2f} s of CPU, {more.megabytes:+.1f} MB;"
-        f" bars {_SECONDS_BAR} s and {_MB_BAR} MB: {'kept' if is_kept else 'MISSED'}"
-    )
     first = _First(*(median(row) for row in zip(*firsts, strict=True)))
+    # A part of the import, measured beside it, is a bar whatever else runs on the machine.
+    cpu_bar = first.milliseconds / 2_000
+    is_kept = more.cpu <= cpu_bar and more.megabytes <= _MB_BAR
+    print(
+        f"  with MCP {more.seconds:+.2f} s, {more.cpu:+.2f} s of CPU (bar {cpu_bar:.2f}),"
+        f" {more.megabytes:+.1f} MB (bar {_MB_BAR}): {'kept' if is_kept else 'MISSED'}"
+    )
     print(
         f"  the first message takes {first.milliseconds:,.0f} ms and {first.megabytes:.1f} MB,"
         f" the second {first.again:.0f} ms"

@@ -112,7 +112,9 @@ def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
 @contextmanager
 def fresh_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
     """Serve by a Python that has imported nothing before, as an operator starts it."""
-    server = _start(forks.start_anew, data_dir, None, _PROGRAM, environment)
+    # Modules are compiled once, not at every start, whatever the caller's shell says.
+    variables = {**environment, "PYTHONDONTWRITEBYTECODE": ""}
+    server = _start(forks.start_anew, data_dir, None, _PROGRAM, variables)
     try:
         yield server
     finally:
