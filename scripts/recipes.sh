@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 requirements=clients/recipes/requirements
-newest=
+newest= failed=
 if [ "${1:-}" = --newest ]; then newest=1; shift; fi
 for input in "$requirements"/*.in; do
     name=$(basename "$input" .in)
@@ -17,7 +17,11 @@ for input in "$requirements"/*.in; do
         mkdir -p .venv/recipes
         .venv/bin/uv pip compile --quiet --upgrade --no-header --output-file "$lock" "$input"
     fi
-    # A framework without packages for this Python is skipped, by name.
-    sh scripts/prepare_apart.sh "recipes/$name" "$lock" || rm -rf ".venv/recipes/$name"
+    # The others run all the same.
+    sh scripts/prepare_apart.sh "recipes/$name" "$lock" || { rm -rf ".venv/recipes/$name"; failed="$failed $name"; }
 done
-PYTHONPATH=clients/python/src exec .venv/bin/python -m tests.recipes "$@"
+PYTHONPATH=clients/python/src .venv/bin/python -m tests.recipes "$@"
+if [ -n "$failed" ]; then
+    echo "recipes.sh: not installed, and so not run:$failed" >&2
+    exit 1
+fi
