@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 requirements=clients/recipes/requirements
-newest= failed=
+newest='' failed=''
 if [ "${1:-}" = --newest ]; then newest=1; shift; fi
 for input in "$requirements"/*.in; do
     name=$(basename "$input" .in)
