@@ -36,7 +36,7 @@ _STATEMENTS = (
            now() + interval '1 year'
     from generate_series(0, %(revisions)s - 1) as n,
          cast(%(revisions)s / %(of_memory)s as bigint) as memories,
-         cast(n * 7919 %% %(values)s as text) as value
+         cast(cast(n as bigint) * 7919 %% %(values)s as text) as value
     """,
     """
     insert into revision_labels (engine_id, key, value, revision_id)

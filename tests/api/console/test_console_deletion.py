@@ -12,6 +12,7 @@ from tests.support.console import MEMORIES, Page, page, sign_in, submit
 from tests.support.operations import create_memories, create_memory, path_of
 
 DELETION = MEMORIES.replace("memories", "deletion")
+SCOPES = MEMORIES.replace("memories", "scopes")
 DELETED = MEMORIES.replace("memories", "deleted")
 
 
@@ -135,8 +136,9 @@ async def test_who_may_delete_what_is_offered_that_alone(
                 assert "secret" not in answer.text
                 assert "team" not in answer.text, "nor is a scope suggested"
     assert len(await listed(client)) == 2
-    wide = (await (await signed_in("viewer")).get(MEMORIES)).text
+    viewer = await signed_in("viewer")
+    wide = (await viewer.get(SCOPES)).text
     for pair in ("user_id=42", "user_id=7", "team=x"):
         assert f'<option value="{pair}">' in wide
-    narrow = (await (await signed_in("viewer")).get(f"{MEMORIES}?scope=team%3Dx")).text
+    narrow = (await viewer.get(f"{SCOPES}?scope=team%3Dx&scope=")).text
     assert '<option value="user_id=42">' not in narrow

@@ -1,7 +1,5 @@
 """Screen 4: the memories of an engine. What the filter row says goes into the API's filter."""
 
-import asyncio
-
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
@@ -17,7 +15,6 @@ from app.surfaces.console.filterrow import (
     named,
     until,
 )
-from app.surfaces.console.pages import scopes
 from app.surfaces.console.pages.memory import may_erase
 from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
@@ -71,16 +68,12 @@ async def list_memories(
         wanted: the filter of the API.
         more: further parameters of the list.
     """
-    listed, suggested = await asyncio.gather(
-        visit.listed(f"{visit.engine_path}/memories", wanted, *more),
-        scopes.suggested(visit, row.scope()),
-    )
+    listed = await visit.listed(f"{visit.engine_path}/memories", wanted, *more)
     return visit.render_list(
         template,
         row,
         listed,
         memories=listed.answer["memories"] or [],
-        suggested={SCOPES.name: suggested},
         here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
         may_delete=visit.may(Permission.MEMORIES_DELETE),

@@ -1,6 +1,5 @@
 """Screen 7: what changed in all memories, by label, author, caller, operation, scope and time."""
 
-import asyncio
 from itertools import groupby
 
 from starlette.responses import Response
@@ -53,9 +52,7 @@ def url_of(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL says so."""
     row = read_row(visit)
-    listed, labels = await asyncio.gather(
-        visit.listed(_path(visit), row.text_of_api()), _suggested(visit.api, _path(visit), "")
-    )
+    listed = await visit.listed(_path(visit), row.text_of_api())
     revisions: list[Json] = listed.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
     return visit.render_list(
@@ -64,7 +61,6 @@ async def show(visit: Visit) -> Response:
         listed,
         groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
         is_grouped=is_grouped,
-        suggested={_LABELS.name: labels},
         may_see_operations=visit.may(Permission.OPERATIONS_GET),
         may_undo=visit.may(Permission.OPERATIONS_UNDO),
         here=url_of(visit),
