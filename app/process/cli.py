@@ -17,6 +17,7 @@ from app.adapters.terminal import IN_USE, MISUSED, OUTDATED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.process import (
     agent_commands,
+    check_commands,
     cost_commands,
     erasure_commands,
     key_commands,
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.add_typer(key_commands.app, name="keys")
 app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
+app.command("check")(check_commands.check)
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
 
