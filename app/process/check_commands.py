@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from app.adapters.db.migrate import SchemaError
 from app.adapters.postgres.process import PostgresStartError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
+from app.process.progress import progress, stoppable
 
 if TYPE_CHECKING:
     from app.platform.checking.logic.report import Report
@@ -55,7 +56,11 @@ def check(
 
     options = CheckOptions(engine, quick, full, after_restore)
     try:
-        report = asyncio.run(_checked(settings, options))
+        with (
+            stoppable("The check was stopped. It has changed nothing."),
+            progress("Checking") as shown,
+        ):
+            report = asyncio.run(_checked(settings, options, shown.advance))
     except (PostgresStartError, SchemaError, ServiceError) as error:
         fail(str(error), MISUSED)
     if as_json:
@@ -66,11 +71,13 @@ def check(
         raise typer.Exit(FAILED)
 
 
-async def _checked(settings: "Settings", options: "CheckOptions") -> "Report":
+async def _checked(
+    settings: "Settings", options: "CheckOptions", examined: Callable[[int], None]
+) -> "Report":
     from app.process.database_check import check_database  # noqa: PLC0415 - as above
 
     async with _database(settings) as url:
-        return await check_database(settings, url, options)
+        return await check_database(settings, url, options, examined)
 
 
 @asynccontextmanager

@@ -205,14 +205,14 @@ class CheckService:
         """Examine the next rows in one snapshot; return the last one's key, or None at the end."""
         own = [one for one in self.examinations if one.batches == batches]
         values = {**self.options.values, "engine": engine_id, "after": after, "size": _BATCH_ROWS}
+        last = None
         async with self._snapshot() as session:
             with self._skipped_if_absent(*(one.check for one in own)):
                 last, rows = await repository.find_batch(session, batches, values)
                 for examination in own if rows else ():
                     await self._examine(session, examination, {**values, "last": last})
                 self.examined(rows)
-                return last
-        return None
+        return last
 
     async def _examine(
         self, session: Session, examination: Examination, values: Mapping[str, Any]

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import override
+
 from app.kernel.checks import CheckName, Level
 
 MAX_NAMES = 20
@@ -31,6 +33,7 @@ class Finding:
         names = (*self.names, *other.names)[:MAX_NAMES]
         return Finding(self.level, self.problem, self.count + other.count, names)
 
+    @override
     def __str__(self) -> str:
         """Return one line."""
         counted = f"{self.count:,}: " if self.count != 1 or self.names else ""
