@@ -1,4 +1,4 @@
-"""What the migrations leave in a database, for whoever looks whether all of it is there.
+"""The things that the migrations leave in a database, for whoever looks whether all are there.
 
 `schema.json` lists it: `make schema` writes that file from a migrated database.
 """

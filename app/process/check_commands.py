@@ -17,7 +17,7 @@ from app.kernel.errors import ServiceError
 from app.process.progress import progress, stoppable
 
 if TYPE_CHECKING:
-    from app.platform.checking.logic.report import Report
+    from app.platform.checking.logic.report import CheckReport
     from app.platform.checking.service import CheckOptions
     from app.settings.settings import Settings
 
@@ -73,7 +73,7 @@ def check(
 
 async def _checked(
     settings: "Settings", options: "CheckOptions", examined: Callable[[int], None]
-) -> "Report":
+) -> "CheckReport":
     from app.process.database_check import check_database  # noqa: PLC0415 - as above
 
     async with _database(settings) as url:

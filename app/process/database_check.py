@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.platform.checking.logic.report import Report
+from app.platform.checking.logic.report import CheckReport
 from app.platform.checking.service import CheckOptions, CheckService
 from app.process.features import FEATURES
 from app.settings.settings import Settings
@@ -19,7 +19,7 @@ async def check_database(
     url: str,
     options: CheckOptions = CheckOptions(),  # noqa: B008 - never changes
     examined: Callable[[int], None] = _nothing,
-) -> Report:
+) -> CheckReport:
     """Check that the database at an address is whole, whether or not a service uses it.
 
     `examined` is called with the number of rows after each batch.

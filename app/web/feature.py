@@ -56,8 +56,8 @@ class Feature:
         children: removes what an engine holds of this feature.
         erasures: erase a scope from the tables of this feature.
         texts: what a scan for sensitive values rewrites in place.
-        examinations: what `memory-bank check` looks for in its tables.
-        counted: what rows of its tables add to the totals of engines.
+        examinations: examine its tables for `memory-bank check`.
+        counted: its tables whose rows count in the totals of engines.
         holds: whether an engine holds anything that its deletion needs `force` for.
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.

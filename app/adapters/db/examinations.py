@@ -38,7 +38,7 @@ class Examination:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """What each row of a table adds to the totals of its engine, as SQL expressions."""
+    """Rows that count: SQL expressions of what each one adds to the totals of its engine."""
 
     table: str
     adds: Mapping[Counted, str]

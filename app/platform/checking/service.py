@@ -15,7 +15,7 @@ from app.adapters.db.session import Database, Session
 from app.kernel.checks import QUICK, CheckName, Level
 from app.kernel.clock import SystemClock
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
-from app.platform.checking.logic.report import MAX_NAMES, Finding, Outcome, Report
+from app.platform.checking.logic.report import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
 from app.platform.checking.store import repository
 from app.platform.checking.store.repository import MissingError
 from app.platform.operations.store import leases
@@ -67,9 +67,9 @@ class CheckService:
     examinations: Sequence[Examination]
     counted: Sequence[CountedRows]
     examined: Callable[[int], None] = lambda _: None
-    _outcomes: dict[CheckName, Outcome] = field(default_factory=dict)
+    _outcomes: dict[CheckName, CheckOutcome] = field(default_factory=dict)
 
-    async def run(self) -> Report:
+    async def run(self) -> CheckReport:
         """Run the checks.
 
         Raises:
@@ -78,7 +78,7 @@ class CheckService:
             Unavailable: the database cannot be reached.
         """
         self._outcomes.update(
-            (check, Outcome(check))
+            (check, CheckOutcome(check))
             for check in CheckName
             if check in QUICK or not self.options.is_quick
         )
@@ -89,7 +89,7 @@ class CheckService:
             if self.options.after_restore and self._is_whole_so_far:
                 await self._clear()
             await self._check_rows()
-        return Report(list(self._outcomes.values()))
+        return CheckReport(list(self._outcomes.values()))
 
     @property
     def _is_whole_so_far(self) -> bool:
@@ -98,28 +98,28 @@ class CheckService:
     async def _check_extension(self) -> None:
         async with self.db.snapshot() as session:
             version = await repository.find_extension(session)
-        found = Finding(Level.NOTE, f"pgvector {version}")
+        finding = CheckFinding(Level.NOTE, f"pgvector {version}")
         if version is None:
-            found = Finding(Level.FAILED, "the extension vector is missing")
+            finding = CheckFinding(Level.FAILED, "the extension vector is missing")
         elif _numbers(version) < (0, 7):
-            found = Finding(Level.FAILED, f"pgvector must be 0.7 or later; got {version}")
-        self._outcomes[CheckName.EXTENSION].add([found])
+            finding = CheckFinding(Level.FAILED, f"pgvector must be 0.7 or later; got {version}")
+        self._outcomes[CheckName.EXTENSION].add([finding])
 
     async def _check_revision(self) -> bool:
         """Check the revision of the schema; return True if the other checks can read it."""
         wanted = await asyncio.to_thread(wanted_revision)
-        found: Collection[str]
+        revisions: Collection[str]
         try:
             async with self.db.snapshot() as session:
-                found = await repository.list_revisions(session)
+                revisions = await repository.list_revisions(session)
         except MissingError:
-            found = set()
+            revisions = set()
         outcome = self._outcomes[CheckName.REVISION]
-        if set(found) == {wanted}:
-            outcome.add([Finding(Level.NOTE, wanted)])
+        if set(revisions) == {wanted}:
+            outcome.add([CheckFinding(Level.NOTE, wanted)])
             return True
-        problem = f"the schema must be {wanted}; got {', '.join(sorted(found)) or 'none'}"
-        outcome.add([Finding(Level.FAILED, problem)])
+        problem = f"the schema must be {wanted}; got {', '.join(sorted(revisions)) or 'none'}"
+        outcome.add([CheckFinding(Level.FAILED, problem)])
         for later in list(self._outcomes.values()):
             if later.check not in {CheckName.EXTENSION, CheckName.REVISION, CheckName.CLOCKS}:
                 later.skipped = _OTHER_SCHEMA
@@ -130,8 +130,9 @@ class CheckService:
             missing = await repository.list_missing(session)
         if missing:
             problem = "missing, invalid, disabled or of another text"
-            found = Finding(Level.FAILED, problem, len(missing), tuple(missing[:MAX_NAMES]))
-            self._outcomes[CheckName.OBJECTS].add([found])
+            names = tuple(missing[:MAX_NAMES])
+            finding = CheckFinding(Level.FAILED, problem, len(missing), names)
+            self._outcomes[CheckName.OBJECTS].add([finding])
 
     async def _check_clocks(self) -> None:
         skew = Skew()
@@ -142,7 +143,7 @@ class CheckService:
             Level.NOTE,
         )
         told = "not measured" if seconds is None else f"this process is {skew}"
-        self._outcomes[CheckName.CLOCKS].add([Finding(level, told)])
+        self._outcomes[CheckName.CLOCKS].add([CheckFinding(level, told)])
 
     async def _clear(self) -> None:
         """End all leases, and fill the rate buckets.
@@ -180,8 +181,8 @@ class CheckService:
     async def _check_orphans(self) -> None:
         with self._skipped_if_absent(CheckName.ORPHANS):
             async with self._snapshot() as session:
-                for found in await repository.list_orphans(session, self.options.engine_id):
-                    self._outcomes[CheckName.ORPHANS].add(found)
+                for findings in await repository.list_orphans(session, self.options.engine_id):
+                    self._outcomes[CheckName.ORPHANS].add(findings)
 
     async def _engines(self) -> Sequence[int]:
         """Return the engines whose rows are checked; none if their table is missing."""
@@ -198,8 +199,8 @@ class CheckService:
     async def _compare_totals(self, engine_id: int) -> None:
         with self._skipped_if_absent(CheckName.TOTALS):
             async with self._snapshot() as session:
-                found = await repository.compare_totals(session, engine_id, self.counted)
-            self._outcomes[CheckName.TOTALS].add(found)
+                findings = await repository.compare_totals(session, engine_id, self.counted)
+            self._outcomes[CheckName.TOTALS].add(findings)
 
     async def _examine_batch(self, engine_id: int, batches: Batches, after: str) -> str | None:
         """Examine the next rows in one snapshot; return the last one's key, or None at the end."""
@@ -218,8 +219,8 @@ class CheckService:
         self, session: Session, examination: Examination, values: Mapping[str, Any]
     ) -> None:
         with self._skipped_if_absent(examination.check):
-            found = await repository.examine(session, examination, values)
-            self._outcomes[examination.check].add(found)
+            findings = await repository.examine(session, examination, values)
+            self._outcomes[examination.check].add(findings)
 
     @contextmanager
     def _skipped_if_absent(self, *checks: CheckName) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What `memory-bank check` looks for in artifacts."""
+"""Statements by which `memory-bank check` examines artifacts."""
 
 from app.adapters.db.examinations import Batches, CountedRows, Examination
 from app.kernel.checks import CheckName

@@ -1,4 +1,4 @@
-"""What `memory-bank check` looks for in memories, their revisions and their vectors."""
+"""Statements by which `memory-bank check` examines memories, their revisions and vectors."""
 
 from app.adapters.db.examinations import Batches, CountedRows, Examination
 from app.kernel.checks import CheckName

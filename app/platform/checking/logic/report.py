@@ -1,4 +1,4 @@
-"""What the checks of a database have found."""
+"""The report of the checks of a database."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _LEVELS = list(Level)
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """One problem, with the number of things that have it and the names of some.
 
     No text that a user wrote is part of it.
@@ -28,10 +28,10 @@ class Finding:
     count: int = 1
     names: tuple[str, ...] = ()
 
-    def __add__(self, other: "Finding") -> "Finding":
+    def __add__(self, other: "CheckFinding") -> "CheckFinding":
         """Add what a further batch has found of the same problem."""
         names = (*self.names, *other.names)[:MAX_NAMES]
-        return Finding(self.level, self.problem, self.count + other.count, names)
+        return CheckFinding(self.level, self.problem, self.count + other.count, names)
 
     @override
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Finding:
 
 
 @dataclass
-class Outcome:
+class CheckOutcome:
     """The outcome of one check.
 
     Attributes:
@@ -54,9 +54,9 @@ class Outcome:
 
     check: CheckName
     skipped: str | None = None
-    _found: dict[tuple[Level, str], Finding] = field(default_factory=dict)
+    _found: dict[tuple[Level, str], CheckFinding] = field(default_factory=dict)
 
-    def add(self, findings: Iterable[Finding]) -> None:
+    def add(self, findings: Iterable[CheckFinding]) -> None:
         """Add findings; those of the same problem become one."""
         for finding in findings:
             key = finding.level, finding.problem
@@ -64,8 +64,8 @@ class Outcome:
             self._found[key] = finding if known is None else known + finding
 
     @property
-    def findings(self) -> Sequence[Finding]:
-        """What was found, the worst first."""
+    def findings(self) -> Sequence[CheckFinding]:
+        """The findings, the worst first."""
         return sorted(self._found.values(), key=lambda one: (_LEVELS.index(one.level), one.problem))
 
     @property
@@ -108,10 +108,10 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """The outcomes of all checks that were asked for, in order."""
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[CheckOutcome]
 
     @property
     def is_whole(self) -> bool:
@@ -121,7 +121,7 @@ class Report:
             for outcome in self.outcomes
         )
 
-    def named(self) -> Mapping[CheckName, Outcome]:
+    def named(self) -> Mapping[CheckName, CheckOutcome]:
         """Return the outcomes by their checks."""
         return {outcome.check: outcome for outcome in self.outcomes}
 

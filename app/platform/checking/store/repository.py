@@ -16,7 +16,7 @@ from app.adapters.db.examinations import Batches, CountedRows, Examination
 from app.adapters.db.session import Session
 from app.kernel.checks import Level
 from app.kernel.limits import Counted
-from app.platform.checking.logic.report import MAX_NAMES, Finding
+from app.platform.checking.logic.report import MAX_NAMES, CheckFinding
 from app.platform.limits.store.repository import read_totals
 from app.platform.limits.store.tables import RateBucketRow
 
@@ -100,7 +100,7 @@ async def find_batch(
 
 async def examine(
     session: Session, examination: Examination, values: Mapping[str, Any]
-) -> list[Finding]:
+) -> list[CheckFinding]:
     """Return what an examination finds; `values` are those of its parameters.
 
     Raises:
@@ -109,7 +109,7 @@ async def examine(
     return await _summed(session, examination.finds, values)
 
 
-async def list_orphans(session: Session, engine_id: int | None) -> list[list[Finding]]:
+async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
     """Return the rows of engines without the row that they belong to, for each reference.
 
     The references are those that this release declares, so that none that a restore has left out,
@@ -139,7 +139,7 @@ def _orphans(key: ForeignKeyConstraint) -> str:
 
 async def compare_totals(
     session: Session, engine_id: int, counted: Sequence[CountedRows]
-) -> list[Finding]:
+) -> list[CheckFinding]:
     """Return the totals of an engine that differ from what its rows add up to.
 
     Raises:
@@ -150,7 +150,7 @@ async def compare_totals(
     (row,) = await _rows(session, statement, {"engine": engine_id})
     held = await read_totals(session, engine_id)
     return [
-        Finding(
+        CheckFinding(
             Level.FAILED,
             f"the total of {kind} differs from what is counted anew",
             names=(f"reasoningEngines/{engine_id} ({held[kind]:,}, counted {int(number):,})",),
@@ -170,10 +170,10 @@ async def clear_rates(session: Session) -> None:
     await session.execute(delete(RateBucketRow))
 
 
-async def _summed(session: Session, finds: str, values: Mapping[str, Any]) -> list[Finding]:
+async def _summed(session: Session, finds: str, values: Mapping[str, Any]) -> list[CheckFinding]:
     statement = text(_SUMMED.format(finds=finds, limit=MAX_NAMES))
     return [
-        Finding(Level(row.level), row.problem, row.number, tuple(row.names or ()))
+        CheckFinding(Level(row.level), row.problem, row.number, tuple(row.names or ()))
         for row in await _rows(session, statement, values)
     ]
 

@@ -1,4 +1,4 @@
-"""What `memory-bank check` looks for in operations."""
+"""Statements by which `memory-bank check` examines operations."""
 
 from app.adapters.db.examinations import Examination
 from app.kernel.checks import CheckName
