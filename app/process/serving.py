@@ -31,6 +31,7 @@ from app.platform.processes.services.processes import ProcessKind, beating
 from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
+from app.process.migrating import migrate_own
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
 from app.settings.settings import Settings
@@ -69,10 +70,11 @@ async def open_process(
 ) -> AsyncIterator[OpenProcess]:
     """Open database and resources; create the first key and the first engine if needed.
 
-    Without a database URL this starts the embedded Postgres and migrates it.
+    Without a database URL this starts the embedded Postgres and migrates it, after a backup.
 
     Raises:
-        SchemaError: the external database is not ready for this release.
+        SchemaError: the external database is not ready for this release, or the embedded one cannot
+            be migrated.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
         ServeError: the administrator's key of the settings is not a valid key.
@@ -144,7 +146,7 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
         yield await _checked(settings)
         return
     async with embedded_postgres(settings) as postgres:
-        await asyncio.to_thread(migrate.upgrade, postgres.url)
+        await asyncio.to_thread(migrate_own, settings, postgres.url)
         yield postgres.url
 
 
