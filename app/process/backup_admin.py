@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.adapters.db import migrate
 from app.adapters.postgres import backup as backups
-from app.adapters.postgres.backup import BACKUPS, Source, Taken
+from app.adapters.postgres.backup import BACKUPS, RunningCluster, Taken
 from app.adapters.postgres.catalog import Backup, BackupFolder
 from app.adapters.postgres.embedded import running_postgres
 from app.adapters.postgres.files import find_binaries, postgres_program
@@ -31,7 +31,7 @@ PROGRAMS = ("pg_dump", "pg_restore", "psql", "pg_waldump")
 
 
 @dataclass(frozen=True)
-class Made:
+class BackedUp:
     """A backup that was made, and the ids of those removed for it."""
 
     taken: Taken
@@ -40,7 +40,7 @@ class Made:
 
 def back_up(
     settings: Settings, directory: Path, *, is_incremental: bool, kept: int, report: Report
-) -> Made:
+) -> BackedUp:
     """Make a backup, and remove the oldest.
 
     Raises:
@@ -50,13 +50,13 @@ def back_up(
     folder = BackupFolder(directory)
     _check_outside(folder.path, settings.data_dir.resolve())
     with running_postgres(settings) as url, folder.locked():
-        source = Source(settings.data_dir, url)
+        cluster = RunningCluster(settings.data_dir, url)
         if is_incremental:
-            taken = backups.take_incremental(source, folder, report)
+            taken = backups.take_incremental(cluster, folder, report)
         else:
-            taken = Taken(backups.take_full(source, folder, report))
+            taken = Taken(backups.take_full(cluster, folder, report))
         keep_copy(settings.data_dir, folder)
-        return Made(taken, backups.keep(folder, kept, report))
+        return BackedUp(taken, backups.keep(folder, kept, report))
 
 
 def _check_outside(directory: Path, data_dir: Path) -> None:

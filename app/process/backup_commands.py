@@ -17,7 +17,7 @@ from app.adapters.postgres.manifest import BackupError
 from app.adapters.postgres.process import PostgresStartError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.process.progress import Progress, progress, stoppable
+from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 
 _Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of backups.")]
@@ -31,13 +31,16 @@ class _Steps:
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
-        self._shown: Progress | None = None
+        self._step = ""
+        self._done = 0
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        if self._shown is None or self._shown.doing != step:
+        if self._step != step:
             self._stack.close()
+            self._step, self._done = step, 0
             self._shown = self._stack.enter_context(progress(step, total, "bytes"))
-        self._shown.advance(done - self._shown.done)
+        self._shown.advance(done - self._done)
+        self._done = done
 
 
 @contextmanager

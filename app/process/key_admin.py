@@ -18,7 +18,7 @@ from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.db.urls import plain_url
-from app.adapters.postgres.embedded import check_exists, embedded_postgres
+from app.adapters.postgres.embedded import check_exists
 from app.adapters.postgres.server import find_running
 from app.kernel.audit import Audited
 from app.kernel.auth import Caller
@@ -31,7 +31,7 @@ from app.platform.access.schemas import ApiKey, check_grace
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.engines import EngineService
-from app.process.migrating import migrate_own
+from app.process.migrating import own_database
 from app.settings.settings import Settings
 
 CALLER = Caller("command-line", frozenset(Permission))
@@ -114,9 +114,8 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
         return
     if not may_make:
         await asyncio.to_thread(check_exists, settings.data_dir)
-    async with embedded_postgres(settings) as postgres:
-        await asyncio.to_thread(migrate_own, settings, postgres.url)
-        yield postgres.url
+    async with own_database(settings) as url:
+        yield url
 
 
 async def list_all(keys: KeyService) -> list[ApiKey]:

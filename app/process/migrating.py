@@ -1,11 +1,16 @@
-"""Migration of the embedded database, after a backup of it."""
+"""The embedded database with the schema of this release, after a backup of a former one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import structlog
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
-from app.adapters.postgres.backup import BACKUPS, Source, take_full
+from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
 from app.adapters.postgres.catalog import BEFORE, BackupFolder
+from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.postgres.manifest import BackupError
 from app.process.erasure_lists import keep_copy
 from app.settings.settings import Settings
@@ -14,6 +19,19 @@ log = structlog.get_logger()
 
 _KEPT = 2
 """Backups before migrations that stay."""
+
+
+@asynccontextmanager
+async def own_database(settings: Settings) -> AsyncIterator[str]:
+    """Run the embedded Postgres for the block, and migrate it; yield the database's address.
+
+    Raises:
+        PostgresStartError: the server cannot run.
+        SchemaError: the migration, or the backup before it, is impossible.
+    """
+    async with embedded_postgres(settings) as postgres:
+        await asyncio.to_thread(migrate_own, settings, postgres.url)
+        yield postgres.url
 
 
 def migrate_own(settings: Settings, url: str) -> None:
@@ -40,7 +58,7 @@ def _back_up(settings: Settings, url: str) -> None:
     log.info("backup.before_migration", folder=str(folder.path))
     with folder.locked():
         prefix = f"{BEFORE}{migrate.wanted_revision()}-"
-        backup = take_full(Source(settings.data_dir, url), folder, _ignore, prefix=prefix)
+        backup = take_full(RunningCluster(settings.data_dir, url), folder, _ignore, prefix=prefix)
         keep_copy(settings.data_dir, folder)
         kept = [each.id for each in folder.list_all() if each.is_before_migration]
         if former := kept[:-_KEPT]:

@@ -66,7 +66,7 @@ _REVISION = b"select version_num from alembic_version"
 
 
 @dataclass(frozen=True)
-class Source:
+class RunningCluster:
     """A cluster whose server runs, to be backed up.
 
     Attributes:
@@ -96,17 +96,19 @@ class Taken:
     why_full: str | None = None
 
 
-def take_full(source: Source, folder: BackupFolder, report: Report, *, prefix: str = "") -> Backup:
+def take_full(
+    cluster: RunningCluster, folder: BackupFolder, report: Report, *, prefix: str = ""
+) -> Backup:
     """Make a backup that works alone, in a locked folder. Blocking.
 
     Raises:
         BackupError: it cannot be made; nothing is left of it.
     """
-    _check_room(source, folder)
-    return _taken(source, folder, None, report, prefix=prefix)
+    _check_room(cluster, folder)
+    return _taken(cluster, folder, None, report, prefix=prefix)
 
 
-def take_incremental(source: Source, folder: BackupFolder, report: Report) -> Taken:
+def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Report) -> Taken:
     """Make a backup of what changed since the newest in a locked folder. Blocking.
 
     Without a usable parent it is a full one.
@@ -114,22 +116,22 @@ def take_incremental(source: Source, folder: BackupFolder, report: Report) -> Ta
     Raises:
         BackupError: it cannot be made; nothing is left of it.
     """
-    parent = _find_parent(source, folder)
+    parent = _find_parent(cluster, folder)
     if parent is None:
         reason = f"no backup of this database in {folder.path} can be continued"
-        return Taken(take_full(source, folder, report), reason)
+        return Taken(take_full(cluster, folder, report), reason)
     try:
-        return Taken(_taken(source, folder, parent, report))
+        return Taken(_taken(cluster, folder, parent, report))
     except BackupError as error:
         if not _NO_PARENT.search(str(error)):
             raise
-        return Taken(take_full(source, folder, report), str(error).rstrip("."))
+        return Taken(take_full(cluster, folder, report), str(error).rstrip("."))
 
 
-def _find_parent(source: Source, folder: BackupFolder) -> Backup | None:
+def _find_parent(cluster: RunningCluster, folder: BackupFolder) -> Backup | None:
     """Return the newest backup, if it was made of this cluster and its chain is there."""
     known = [backup for backup in folder.list_all() if not backup.is_before_migration]
-    if not known or known[-1].manifest not in _list_made(source.made):
+    if not known or known[-1].manifest not in _list_made(cluster.made):
         return None
     try:
         for backup in folder.chain_of(known[-1]):
@@ -152,8 +154,8 @@ def _note_made(path: Path, digest: str) -> None:
     made.replace(path)
 
 
-def _check_room(source: Source, folder: BackupFolder) -> None:
-    need = int(ROOM * (_facts(source).bytes + _WAL_BYTES))
+def _check_room(cluster: RunningCluster, folder: BackupFolder) -> None:
+    need = int(ROOM * (_facts(cluster).bytes + _WAL_BYTES))
     check_room(folder.path, need)
 
 
@@ -178,9 +180,9 @@ class _Facts:
     schema_revision: str
 
 
-def _facts(source: Source) -> _Facts:
+def _facts(cluster: RunningCluster) -> _Facts:
     try:
-        with closing(psycopg.connect(source.url, autocommit=True)) as connection:
+        with closing(psycopg.connect(cluster.url, autocommit=True)) as connection:
             row = connection.execute(_FACTS).fetchone()
             assert row is not None
             version, identifier, size, is_migrated = row
@@ -192,7 +194,11 @@ def _facts(source: Source) -> _Facts:
 
 
 def _taken(
-    source: Source, folder: BackupFolder, parent: Backup | None, report: Report, prefix: str = ""
+    cluster: RunningCluster,
+    folder: BackupFolder,
+    parent: Backup | None,
+    report: Report,
+    prefix: str = "",
 ) -> Backup:
     folder.remove_unfinished()
     began = SystemClock().now()
@@ -201,12 +207,12 @@ def _taken(
     part = folder.part_of(name)
     options = [f"--incremental={folder.place_of(parent.id) / MANIFEST}"] if parent else []
     try:
-        _copy(source, part, options, report)
+        _copy(cluster, part, options, report)
         manifest = read_manifest(part)
         wal = list_wal(part)
         check_readable(part, manifest)
         raise_first(damages(part, {**manifest.files, **wal}, report))
-        facts = _facts(source)
+        facts = _facts(cluster)
         backup = Backup(
             id=name,
             kind=kind,
@@ -225,7 +231,7 @@ def _taken(
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    _note_made(source.made, manifest.digest)
+    _note_made(cluster.made, manifest.digest)
     return backup
 
 
@@ -239,11 +245,11 @@ def _new_name(folder: BackupFolder, prefix: str, kind: BackupKind) -> str:
         time.sleep(_POLL_SECONDS)
 
 
-def _copy(source: Source, part: Path, options: Sequence[str], report: Report) -> None:
+def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: Report) -> None:
     try:
         run_program(
             "pg_basebackup",
-            f"--dbname={source.url}",
+            f"--dbname={cluster.url}",
             f"--pgdata={part}",
             "--wal-method=stream",
             "--checkpoint=fast",

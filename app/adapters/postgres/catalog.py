@@ -27,7 +27,7 @@ from app.adapters.postgres.manifest import BackupError, ListedFile
 
 CATALOG = "catalog.json"
 BEFORE = "before-"
-"""What the names of backups before migrations begin with."""
+"""The beginning of the names of backups before migrations."""
 _LOCK = "lock"
 _PART = ".part"
 _NAME = re.compile(r"(before-[0-9a-z_]+-)?[0-9]{8}T[0-9]{6}Z(-full|-incr)?")
