@@ -18,6 +18,7 @@ from app.kernel.errors import ServiceError
 from app.process import (
     agent_commands,
     backup_commands,
+    check_commands,
     cost_commands,
     erasure_commands,
     key_commands,
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.add_typer(key_commands.app, name="keys")
 app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
+app.command("check")(check_commands.check)
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
 app.command("backup")(backup_commands.backup)
