@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,8 @@ import pytest
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
-from app.adapters.postgres.backup import run_program
-from app.adapters.postgres.catalog import CATALOG, BackupFolder, BackupKind
+from app.adapters.postgres.backup import keep, run_program
+from app.adapters.postgres.catalog import CATALOG, Backup, BackupFolder, BackupKind
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.manifest import MANIFEST, BackupError
 from app.adapters.postgres.server import has_cluster
@@ -196,7 +197,7 @@ def test_the_commands_make_list_and_restore(bank: Bank, tmp_path: Path) -> None:
     kept, new = tmp_path / "kept", tmp_path / "new"
     done = command("backup", str(kept), "--incremental", data_dir=str(bank.data))
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("BackedUp a full backup, since no backup of this database in ")
+    assert done.stderr.startswith("Made a full backup, since no backup of this database in ")
     name = done.stdout.partition(":")[0]
     done = command("restore-backup", str(kept), "--id", name, "--data-dir", str(new))
     assert done.returncode == 0, done.stderr
@@ -268,6 +269,49 @@ def test_ctrl_c_leaves_nothing(bank: Bank, tmp_path: Path) -> None:
     assert started.wait(_SOON_SECONDS) == 130, errors.read_text()
     assert errors.read_text() == "Stopped; the unfinished backup was removed.\n"
     assert [path.name for path in directory.iterdir()] == ["lock"]
+
+
+def test_without_summaries_of_the_log_a_backup_is_full(bank: Bank, tmp_path: Path) -> None:
+    """See that a cluster whose server did not summarise its log is not continued."""
+    _back_up(bank.data, tmp_path)
+    for _ in range(3):
+        _rows(bank.data, "select pg_switch_wal()")
+    for summary in (bank.data / "postgres" / "cluster" / "pg_wal" / "summaries").iterdir():
+        summary.unlink()
+    taken = _back_up(bank.data, tmp_path, is_incremental=True).taken
+    assert taken.backup.kind is BackupKind.FULL
+    assert taken.why_full is not None
+    assert "WAL summaries are required" in taken.why_full
+
+
+def test_chains_go_as_a_whole_and_only_if_one_that_stays_is_whole(tmp_path: Path) -> None:
+    folder = BackupFolder(tmp_path)
+    for name, parent in [("a", None), ("b", "a"), ("before-x", None), ("c", None), ("d", "c")]:
+        folder.part_of(name).mkdir()
+        folder.add(_entry(name, parent))
+    with pytest.raises(BackupError, match="None of the backups to keep is whole"):
+        keep(folder, 1, _ignore)
+    folder.part_of("e").mkdir()
+    folder.add(_entry("e", None))
+    assert keep(folder, 2, _ignore) == ["a", "b"]
+    assert [backup.id for backup in folder.list_all()] == ["before-x", "c", "d", "e"]
+
+
+def _entry(name: str, parent: str | None) -> Backup:
+    now = datetime(2026, 1, 15, tzinfo=UTC)
+    return Backup(
+        id=name,
+        kind=BackupKind.FULL if parent is None else BackupKind.INCREMENTAL,
+        parent=parent,
+        release="0.1.0",
+        schema_revision="",
+        postgres="18.4",
+        system_identifier="1",
+        bytes=0,
+        start_time=now,
+        end_time=now,
+        manifest="",
+    )
 
 
 def _old(folder: Path) -> Path:

@@ -13,8 +13,8 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -221,7 +221,7 @@ def _taken(
             schema_revision=facts.schema_revision,
             postgres=facts.postgres,
             system_identifier=facts.system_identifier,
-            bytes=sum(path.stat().st_size for path in part.rglob("*") if path.is_file()),
+            bytes=size_of(part),
             start_time=began,
             end_time=SystemClock().now(),
             manifest=manifest.digest,
@@ -246,6 +246,11 @@ def _new_name(folder: BackupFolder, prefix: str, kind: BackupKind) -> str:
 
 
 def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: Report) -> None:
+    def look(output: Path) -> None:
+        if written := _PROGRESS.findall(output.read_bytes()[-_KIB:]):
+            done, total = map(int, written[-1])
+            report("copying", done * _KIB, total * _KIB)
+
     try:
         run_program(
             "pg_basebackup",
@@ -258,7 +263,7 @@ def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: R
             "--progress",
             "--no-password",
             *options,
-            report=report,
+            look=look,
         )
     except BackupError as error:
         if _NOT_LET_IN not in str(error):
@@ -268,8 +273,13 @@ def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: R
         ) from error
 
 
-def run_program(name: str, *arguments: str, report: Report | None = None) -> None:
+def run_program(name: str, *arguments: str, look: Callable[[Path], None] | None = None) -> None:
     """Run a bundled program to its end. Blocking; an interruption ends the program.
+
+    Args:
+        name: the program.
+        arguments: its arguments.
+        look: called now and then while it runs, with the file that has its output so far.
 
     Raises:
         BackupError: it failed; the message has its last error.
@@ -281,8 +291,8 @@ def run_program(name: str, *arguments: str, report: Report | None = None) -> Non
             process = launch(command, folder="/", account=None, output=output.fileno())
         try:
             while process.poll() is None:
-                if report is not None:
-                    _report_output(path, report)
+                if look is not None:
+                    look(path)
                 time.sleep(_POLL_SECONDS)
         except BaseException:
             process.terminate()
@@ -293,12 +303,13 @@ def run_program(name: str, *arguments: str, report: Report | None = None) -> Non
             raise BackupError(f"{name} failed: {reason.rstrip('.')}.")
 
 
-def _report_output(path: Path, report: Report) -> None:
-    """Report the progress that `pg_basebackup` last wrote."""
-    written = _PROGRESS.findall(path.read_bytes()[-_KIB:])
-    if written:
-        done, total = map(int, written[-1])
-        report("copying", done * _KIB, total * _KIB)
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder that a program may be writing to."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def check_readable(place: Path, manifest: Manifest) -> None:

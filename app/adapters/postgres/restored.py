@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.adapters.postgres import server
-from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, verify
+from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, size_of, verify
 from app.adapters.postgres.catalog import Backup, BackupFolder
 from app.adapters.postgres.embedded import COPIES
 from app.adapters.postgres.files import MAJOR
@@ -16,8 +16,6 @@ from app.adapters.postgres.home import PostgresHome, open_home
 from app.adapters.postgres.manifest import MANIFEST, BackupError, Report
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
-
-_STEP = "joining"
 
 
 @contextmanager
@@ -76,13 +74,17 @@ def _check_version(backup: Backup) -> None:
 
 def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report) -> None:
     """Write what the backups of a chain make together into an empty folder."""
-    report(_STEP, 0, 1)
-    run_program("pg_combinebackup", *map(str, parts), f"--output={made}")
+    total = sum(map(size_of, parts))
+    run_program(
+        "pg_combinebackup",
+        *map(str, parts),
+        f"--output={made}",
+        look=lambda _: report("joining", size_of(made), total),
+    )
     (made / MANIFEST).unlink()  # the next backup of this cluster writes its own
     for path, folders, files in os.walk(made):
         for name in (*folders, *files):
             home.give(Path(path) / name)
-    report(_STEP, 1, 1)
 
 
 @contextmanager
