@@ -204,6 +204,17 @@ def make_revision(url: str, message: str) -> None:
         command.revision(config, message, autogenerate=True)
 
 
+def pending(url: str) -> str | None:
+    """Return the revision from which an upgrade would migrate; None: it would change nothing old.
+
+    Raises:
+        SchemaError: the database has a schema that this release does not know.
+    """
+    with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection, _readable_errors():
+        heads = _known_heads(connection)
+    return None if heads <= {wanted_revision()} else ", ".join(sorted(heads))
+
+
 def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
     """Check that the database is ready for this release. Blocking.
 
