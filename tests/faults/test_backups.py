@@ -273,7 +273,10 @@ def test_ctrl_c_leaves_nothing(bank: Bank, tmp_path: Path) -> None:
 
 def test_without_summaries_of_the_log_a_backup_is_full(bank: Bank, tmp_path: Path) -> None:
     """See that a cluster whose server did not summarise its log is not continued."""
+    left = tmp_path / "20261123T201500Z-full.part"
+    left.mkdir()
     _back_up(bank.data, tmp_path)
+    assert not left.exists()
     for _ in range(3):
         _rows(bank.data, "select pg_switch_wal()")
     for summary in (bank.data / "postgres" / "cluster" / "pg_wal" / "summaries").iterdir():
@@ -332,6 +335,14 @@ def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> N
             (backup,) = backups.list_all()
         assert backup.id.startswith(f"before-{migrate.wanted_revision()}-2")
         assert backup.schema_revision == _FORMER
+        # The former release serves it: as it is, a full backup is a cluster.
+        cluster = folder / "before" / "postgres" / "cluster"
+        cluster.parent.mkdir(parents=True, mode=0o711)
+        subprocess.run(["cp", "-a", backups.place_of(backup.id), cluster], check=True)
+        if os.geteuid() == 0:
+            subprocess.run(["chown", "-R", "nobody", cluster], check=True)
+        with EmbeddedPostgres(_settings(folder / "before")) as postgres:
+            assert migrate.pending(postgres.url) == _FORMER
         # A restore goes on to the schema of this release.
         new = folder / "new"
         restore(_settings(new), Restore(backups.path), _ignore)
