@@ -45,7 +45,7 @@ class Sparse:
                 return InProcessAnswer(answer.status, json.dumps(found).encode())
         return answer
 
-    def _without(self, value: Any, schema: Json) -> Any:  # noqa: ANN401 - any JSON
+    def _without(self, value: Any, schema: Json) -> Any:
         schema = self._resolved(schema)
         if isinstance(value, list):
             return [self._without(item, schema.get("items", {})) for item in value]
@@ -117,17 +117,23 @@ async def _visited(browser: httpx.AsyncClient) -> tuple[list[str], list[str]]:
     return found, failed
 
 
-async def test_pages_render_what_has_required_fields_alone(
+@pytest.fixture
+async def browser(
     app: FastAPI,
     client: httpx.AsyncClient,
     database: Database,
     clock: FixedClock,
     runner: Runner,
     signed_in: SignedIn,
-    request: pytest.FixtureRequest,
-) -> None:
+) -> httpx.AsyncClient:
+    """An administrator's browser, in a bank with data of every kind."""
     await fill(client, app, database, clock, runner)
-    browser = await signed_in("admin")
+    return await signed_in("admin")
+
+
+async def test_pages_render_what_has_required_fields_alone(
+    browser: httpx.AsyncClient, request: pytest.FixtureRequest
+) -> None:
     whole, failed = await _visited(browser)
     assert failed == []
     assert len(whole) >= 30, whole
