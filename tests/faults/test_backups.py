@@ -265,6 +265,7 @@ def test_ctrl_c_leaves_nothing(bank: Bank, tmp_path: Path) -> None:
     deadline = time.monotonic() + _SOON_SECONDS
     while not list(directory.glob("*.part/base")):
         assert time.monotonic() < deadline, errors.read_text()
+        time.sleep(0.005)
     started.send_signal(signal.SIGINT)
     assert started.wait(_SOON_SECONDS) == 130, errors.read_text()
     assert errors.read_text() == "Stopped; the unfinished backup was removed.\n"
