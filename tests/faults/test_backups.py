@@ -328,6 +328,17 @@ def _old(folder: Path) -> Path:
     return data
 
 
+def _copied(backup: Path, data: Path) -> str | None:
+    """Start a full backup as it stands, as the page on upgrading tells; return its schema."""
+    cluster = data / "postgres" / "cluster"
+    cluster.parent.mkdir(parents=True, mode=0o711)
+    subprocess.run(["cp", "-a", backup, cluster], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", "nobody", cluster], check=True)
+    with EmbeddedPostgres(_settings(data)) as postgres:
+        return migrate.pending(postgres.url)
+
+
 def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> None:
     with scratch_folder() as folder:
         data = _old(folder)
@@ -336,14 +347,8 @@ def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> N
             (backup,) = backups.list_all()
         assert backup.id.startswith(f"before-{migrate.wanted_revision()}-2")
         assert backup.schema_revision == _FORMER
-        # The former release serves it: as it is, a full backup is a cluster.
-        cluster = folder / "before" / "postgres" / "cluster"
-        cluster.parent.mkdir(parents=True, mode=0o711)
-        subprocess.run(["cp", "-a", backups.place_of(backup.id), cluster], check=True)
-        if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", "nobody", cluster], check=True)
-        with EmbeddedPostgres(_settings(folder / "before")) as postgres:
-            assert migrate.pending(postgres.url) == _FORMER
+        # The former release serves it.
+        assert _copied(backups.place_of(backup.id), folder / "before") == _FORMER
         # A restore goes on to the schema of this release.
         new = folder / "new"
         restore(_settings(new), Restore(backups.path), _ignore)
