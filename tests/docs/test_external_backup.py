@@ -62,7 +62,6 @@ def shell(account: Account | None) -> Iterator[Callable[..., str]]:
         def run(script: str, user: Account | None = None, **variables: str) -> str:
             path = f"{folder}:{binaries / 'bin'}:{os.environ['PATH']}"
             given = {"PATH": path, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT), **variables}
-            owner = {} if user is None else {"user": user.uid, "group": user.gid}
             with tempfile.TemporaryFile() as out:
                 # No pipe: a server that a command starts would hold it open.
                 ended = subprocess.run(
@@ -73,7 +72,8 @@ def shell(account: Account | None) -> Iterator[Callable[..., str]]:
                     stderr=out,
                     check=False,
                     timeout=_SECONDS,
-                    **owner,
+                    user=None if user is None else user.uid,
+                    group=None if user is None else user.gid,
                 )
                 out.seek(0)
                 told = out.read().decode()
