@@ -287,3 +287,40 @@ class TestImportId:
             ok(await send(client, line("tea", name), importId=""))["operation"] for name in "ab"
         ]
         assert len(set(operations)) == 2
+
+
+class TestAtOnce:
+    async def test_imports_of_the_same_lines_double_nothing(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        answers = await asyncio.gather(send(client, *_MANY), send(client, *reversed(_MANY)))
+        found = [ok(answer) for answer in answers]
+        assert sum(one["imported"] for one in found) == len(_MANY)
+        assert sum(one["existing"] for one in found) == len(_MANY)
+        assert await count(database, MemoryRow) == (len(_MANY),)
+
+    async def test_imports_bring_the_same_memories_back_once(
+        self, client: httpx.AsyncClient, runner: Runner
+    ) -> None:
+        half = _MANY[::2]
+        await undo(client, runner, ok(await send(client, *half))["operation"])
+        answers = await asyncio.gather(send(client, *_MANY), send(client, *reversed(_MANY)))
+        found = [ok(answer) for answer in answers]
+        assert sum(one["restored"] for one in found) == len(half)
+        assert sum(one["imported"] for one in found) == len(_MANY) - len(half)
+        assert not any(one["failed"] for one in found)
+
+
+async def test_each_line_has_its_own_revision_options(client: httpx.AsyncClient) -> None:
+    names = ["a", "b", "c"]
+    ok(await send(client, *(line("tea", name) for name in names)))
+    options: list[Json] = [
+        {"revisionLabels": {"run": "2"}},
+        {"revisionLabels": {"run": "3"}},
+        {"disableMemoryRevisions": True},
+    ]
+    lines = [line("milk", name, **own) for name, own in zip(names, options, strict=True)]
+    assert (await counts(client, *lines, overwrite="true"))["overwritten"] == 3
+    found = {name: await history(client, f"/memories/{name}") for name in names}
+    assert {name: len(revisions) for name, revisions in found.items()} == {"a": 2, "b": 2, "c": 1}
+    assert [found[name][0]["labels"]["run"] for name in "ab"] == ["2", "3"]
