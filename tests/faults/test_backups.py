@@ -265,6 +265,7 @@ def test_ctrl_c_leaves_nothing(bank: Bank, tmp_path: Path) -> None:
     deadline = time.monotonic() + _SOON_SECONDS
     while not list(directory.glob("*.part/base")):
         assert time.monotonic() < deadline, errors.read_text()
+        time.sleep(0.005)
     started.send_signal(signal.SIGINT)
     assert started.wait(_SOON_SECONDS) == 130, errors.read_text()
     assert errors.read_text() == "Stopped; the unfinished backup was removed.\n"
@@ -273,7 +274,10 @@ def test_ctrl_c_leaves_nothing(bank: Bank, tmp_path: Path) -> None:
 
 def test_without_summaries_of_the_log_a_backup_is_full(bank: Bank, tmp_path: Path) -> None:
     """See that a cluster whose server did not summarise its log is not continued."""
+    left = tmp_path / "20261123T201500Z-full.part"
+    left.mkdir()
     _back_up(bank.data, tmp_path)
+    assert not left.exists()
     for _ in range(3):
         _rows(bank.data, "select pg_switch_wal()")
     for summary in (bank.data / "postgres" / "cluster" / "pg_wal" / "summaries").iterdir():
@@ -324,6 +328,17 @@ def _old(folder: Path) -> Path:
     return data
 
 
+def _copied(backup: Path, data: Path) -> str | None:
+    """Start a full backup as it stands, as the page on upgrading tells; return its schema."""
+    cluster = data / "postgres" / "cluster"
+    cluster.parent.mkdir(parents=True, mode=0o711)
+    subprocess.run(["cp", "-a", backup, cluster], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", "nobody", cluster], check=True)
+    with EmbeddedPostgres(_settings(data)) as postgres:
+        return migrate.pending(postgres.url)
+
+
 def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> None:
     with scratch_folder() as folder:
         data = _old(folder)
@@ -332,6 +347,8 @@ def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> N
             (backup,) = backups.list_all()
         assert backup.id.startswith(f"before-{migrate.wanted_revision()}-2")
         assert backup.schema_revision == _FORMER
+        # The former release serves it.
+        assert _copied(backups.place_of(backup.id), folder / "before") == _FORMER
         # A restore goes on to the schema of this release.
         new = folder / "new"
         restore(_settings(new), Restore(backups.path), _ignore)

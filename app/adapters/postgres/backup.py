@@ -200,7 +200,6 @@ def _taken(
     report: Report,
     prefix: str = "",
 ) -> Backup:
-    folder.remove_unfinished()
     began = SystemClock().now()
     kind = BackupKind.INCREMENTAL if parent else BackupKind.FULL
     name = _new_name(folder, prefix, kind)

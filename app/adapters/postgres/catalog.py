@@ -148,9 +148,9 @@ class BackupFolder:
         for name in names:
             self.place_of(name).rename(self.part_of(name))
         self._write([backup for backup in self.list_all() if backup.id not in names])
-        self.remove_unfinished()
+        self._remove_unfinished()
 
-    def remove_unfinished(self) -> None:
+    def _remove_unfinished(self) -> None:
         """Remove what an interrupted backup has left."""
         for path in self.path.glob(f"*{_PART}"):
             if _NAME.fullmatch(path.name.removesuffix(_PART)):
@@ -159,6 +159,8 @@ class BackupFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other commands from changing the folder during the block; create it if absent.
+
+        What an interrupted command has left is removed.
 
         Raises:
             BackupError: another command uses it, or it cannot be used.
@@ -171,6 +173,7 @@ class BackupFolder:
         except OSError as error:
             raise BackupError(f"{self.path} cannot be used: {error.strerror}.") from error
         with self._held(lock):
+            self._remove_unfinished()
             yield
 
     @contextmanager
