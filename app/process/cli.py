@@ -21,6 +21,7 @@ from app.process import (
     check_commands,
     cost_commands,
     erasure_commands,
+    export_commands,
     key_commands,
     operation_commands,
 )
@@ -41,6 +42,7 @@ app.command("backup")(backup_commands.backup)
 app.command("backups")(backup_commands.backups)
 app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
+app.command("export")(export_commands.export)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
