@@ -41,6 +41,8 @@ class Permission(StrEnum):
     ENGINES_CREATE = "engines.create"
     ENGINES_UPDATE = "engines.update"
     ENGINES_DELETE = "engines.delete"
+    ENGINES_RESTORE = "engines.restore"
+    """Fills an empty engine from an archive."""
     MEMORIES_PURGE = "memories.purge"
     """Also needed to erase a single memory permanently."""
     KEYS_MANAGE = "keys.manage"
@@ -110,6 +112,7 @@ WHOLE_ENGINE = frozenset(
         Permission.USAGE_GET,
         Permission.ENGINES_UPDATE,
         Permission.ENGINES_DELETE,
+        Permission.ENGINES_RESTORE,
         Permission.AUDIT_LIST,
     }
 )

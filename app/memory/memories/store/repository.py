@@ -55,6 +55,7 @@ from app.memory.memories.store.tables import (
 )
 from app.platform.engines.logic.config import MemoryType
 from app.platform.engines.logic.topics import ManagedTopic
+from app.platform.engines.store import repository as engines
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -291,7 +292,7 @@ async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]
     """Lock and return memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
         select(MemoryRow)
-        .where(MemoryRow.cues.is_(None))
+        .where(MemoryRow.cues.is_(None), engines.is_settled(MemoryRow.engine_id))
         .limit(limit)
         # A memory that is being changed gets its search hints from that change.
         .with_for_update(skip_locked=True)
