@@ -3,6 +3,7 @@
 from app.adapters.resources import Sweep
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
+from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.artifacts.tasks.store.scope_erasure import ERASURES
@@ -19,4 +20,5 @@ FEATURE = Feature(
     children=erasure.remove_of_engine,
     erasures=ERASURES,
     holds=repository.exists_any,
+    restored=complete,
 )

@@ -39,8 +39,8 @@ from app.platform.operations.store.repository import NewOperation
 
 rename_callers = erasure.rename_callers
 """Puts an alias in place of callers in an engine's history, at a user's request."""
-restore = restoring.insert
-"""Inserts memories of an archive with the revisions that they had."""
+restore, restore_more = restoring.insert, restoring.append
+"""Insert memories of an archive with the revisions that they had, and further revisions."""
 
 
 @dataclass(frozen=True)

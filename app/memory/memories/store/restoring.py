@@ -55,3 +55,22 @@ def _row(engine_id: int, language: str | None, memory: Mapping[str, Any]) -> dic
         "scope_hash": scope_hash(memory["scope"]),
         **search_hints_of(memory, language),
     }
+
+
+async def append(session: Session, engine_id: int, revisions: Sequence[Mapping[str, Any]]) -> None:
+    """Append revisions that a memory of the same archive has beside those inserted with it.
+
+    Raises:
+        InvalidArgument: a memory is not there, or its revisions do not fit to it.
+    """
+    ids = list(dict.fromkeys(revision["memory_id"] for revision in revisions))
+    rows = await repository.lock(session, engine_id, ids, repository.everything())
+    if len(rows) != len(ids):
+        raise InvalidArgument("A revision belongs to no memory.", Reason.ARCHIVE_INVALID)
+    now = await database_now(session)
+    for row in rows:
+        own = [revision for revision in revisions if revision["memory_id"] == row.memory_id]
+        check_restored(RestoredMemory(vars(row), own), CONTENT_FIELDS, now)
+    await repository.append_revisions(
+        session, [{**revision, "engine_id": engine_id} for revision in revisions]
+    )
