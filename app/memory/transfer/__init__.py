@@ -1,0 +1,1 @@
+"""Export of an engine as an archive, and its restore."""

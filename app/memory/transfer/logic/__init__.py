@@ -1,0 +1,1 @@
+"""The format of archives, `open-memory-bank/1`: lines, digests, order; pure functions."""
