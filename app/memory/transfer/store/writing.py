@@ -88,9 +88,7 @@ async def write(session: Session, target: Target, block: Block) -> None:
         ) from error
 
 
-async def _write_kind(
-    session: Session, target: Target, kind: Kind, lines: Sequence[Line]
-) -> None:
+async def _write_kind(session: Session, target: Target, kind: Kind, lines: Sequence[Line]) -> None:
     engine_id = target.name.engine
     rows = _attributes(kind, [line.values for line in lines])
     if kind is MEMORY:
@@ -104,7 +102,11 @@ async def _write_kind(
     elif kind is MEMORY_VECTOR:
         await _write_vectors(session, target, rows)
     elif kind is not ENGINE:
-        rows = await _COMPLETING[kind.name](session, target, rows) if kind.name in _COMPLETING else rows
+        rows = (
+            await _COMPLETING[kind.name](session, target, rows)
+            if kind.name in _COMPLETING
+            else rows
+        )
         whole = [{**row, "engine_id": engine_id} for row in rows]
         await insert_rows(row_of(kind.table), session, whole, as_sent=True)
 
@@ -133,7 +135,7 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
     statement = select(memories.c.memory_id, memories.c.fact).where(
         memories.c.engine_id == engine_id, memories.c.memory_id.in_(list(used))
     )
-    found = {memory_id: fact for memory_id, fact in await session.execute(statement)}
+    found = dict((await session.execute(statement)).tuples().all())
     given = {
         memory_id: (found[memory_id], Vector(np.asarray(vector, np.float32)))
         for memory_id, vector in used.items()
@@ -155,9 +157,9 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
     """
     artifacts = table_of(ARTIFACT.table)
     ids = {row["content_id"] for row in rows}
-    statement = select(
-        artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace
-    ).where(artifacts.c.engine_id == target.name.engine, artifacts.c.content_id.in_(ids))
+    statement = select(artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace).where(
+        artifacts.c.engine_id == target.name.engine, artifacts.c.content_id.in_(ids)
+    )
     found = {content_id: place for content_id, *place in await session.execute(statement)}
     if ids - found.keys():
         message = "A page belongs to an artifact that is not in the archive."
@@ -172,8 +174,7 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
     """Return the artifacts whose bytes are in the archive, to be cut into chunks at the end."""
     kept = [row for row in rows if row[OMITTED] is None]
     return [
-        {**{name: row[name] for name in row if name != OMITTED}, "state": _INDEXING}
-        for row in kept
+        {**{name: row[name] for name in row if name != OMITTED}, "state": _INDEXING} for row in kept
     ]
 
 
@@ -184,7 +185,9 @@ async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) 
     ]
 
 
-_COMPLETING: Mapping[str, Callable[[Session, Target, Sequence[Values]], Awaitable[list[Values]]]] = {
+_COMPLETING: Mapping[
+    str, Callable[[Session, Target, Sequence[Values]], Awaitable[list[Values]]]
+] = {
     PAGE.name: _placed_pages,
     ARTIFACT.name: _begun_artifacts,
     OPERATION.name: _named_operations,
