@@ -21,6 +21,7 @@ from app.process import (
     erasure_commands,
     key_commands,
     operation_commands,
+    restore_commands,
 )
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
+app.command("restore")(restore_commands.restore)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:

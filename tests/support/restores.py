@@ -24,7 +24,7 @@ SAMPLES: dict[str, Any] = {
     "version": 1,
     "create_time": EXPORTED - timedelta(days=1),
     "update_time": EXPORTED - timedelta(days=1),
-    "expire_time": EXPORTED + timedelta(days=365),
+    "expire_time": EXPORTED + timedelta(days=36_500),
 }
 """Values of the columns that no line may lack."""
 
