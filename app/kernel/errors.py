@@ -178,6 +178,8 @@ class Reason(StrEnum):
     """Another archive is being restored into the engine; both are named in the metadata."""
     ARCHIVE_FORMAT_UNKNOWN = "ARCHIVE_FORMAT_UNKNOWN"
     """The archive is of a later release; the least release that reads it is named."""
+    EXPORT_TOO_SLOW = "EXPORT_TOO_SLOW"
+    """The export takes longer than the settings allow; what was sent of it is no archive."""
     REQUEST_ABANDONED = "REQUEST_ABANDONED"
     """The client has stopped waiting for the answer."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"

@@ -41,6 +41,8 @@ class Permission(StrEnum):
     ENGINES_CREATE = "engines.create"
     ENGINES_UPDATE = "engines.update"
     ENGINES_DELETE = "engines.delete"
+    ENGINES_EXPORT = "engines.export"
+    """All that an engine holds, with its history."""
     ENGINES_RESTORE = "engines.restore"
     """Fills an empty engine from an archive."""
     MEMORIES_PURGE = "memories.purge"
@@ -112,6 +114,7 @@ WHOLE_ENGINE = frozenset(
         Permission.USAGE_GET,
         Permission.ENGINES_UPDATE,
         Permission.ENGINES_DELETE,
+        Permission.ENGINES_EXPORT,
         Permission.ENGINES_RESTORE,
         Permission.AUDIT_LIST,
     }

@@ -26,7 +26,7 @@ class Field:
         object.__setattr__(self, "wire", self.wire or to_camel(self.column))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """A kind of lines.
 

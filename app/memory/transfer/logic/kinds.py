@@ -316,6 +316,10 @@ KINDS = (
     _USAGE,
 )
 """All kinds in the order of an archive, but that revisions stand right after their memory."""
+SESSION_KINDS = frozenset({_USER_STATE, _APP_STATE, SESSION, _EVENT, _SUMMARY})
+"""The kinds without which an archive has no sessions."""
+ARTIFACT_KINDS = frozenset({NAMESPACE, ARTIFACT, PAGE})
+"""The kinds without which an archive has no artifacts."""
 BY_NAME = {kind.name: kind for kind in KINDS}
 RANKS = {kind.name: place for place, kind in enumerate(KINDS)} | {
     REVISION.name: KINDS.index(MEMORY)

@@ -1,1 +1,1 @@
-"""Use cases of export and restore."""
+"""Use cases of archives."""

@@ -1,1 +1,1 @@
-"""SQL of export and restore."""
+"""Statements that read an engine whole, and that write it again."""
