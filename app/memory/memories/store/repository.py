@@ -25,7 +25,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
 from app.adapters.db.bulk import Conflict, insert_free, insert_rows
@@ -344,7 +344,7 @@ async def put_off(session: Session, engine_id: int, memory_ids: Sequence[str]) -
     if not memory_ids:
         return
     rows = [{"engine_id": engine_id, "memory_id": memory_id} for memory_id in memory_ids]
-    await session.execute(insert(UnembeddedRow).on_conflict_do_nothing(), rows)
+    await insert_rows(UnembeddedRow, session, rows, Conflict())
 
 
 async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.exc import DataError, IntegrityError
 
 from app.adapters.db.bulk import insert_rows
@@ -76,6 +76,9 @@ async def write(session: Session, target: Target, block: Block) -> None:
     Raises:
         InvalidArgument: a line cannot be stored; the message names the block, but no content.
     """
+    # Plans of the checks of foreign keys are made while the tables are small, and would scan all
+    # of them for each row.
+    await session.execute(text("discard plans"))
     try:
         for kind, lines in groupby(block.lines, lambda line: line.kind):
             await _write_kind(session, target, kind, list(lines))
