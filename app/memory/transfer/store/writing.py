@@ -138,7 +138,7 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
     statement = select(memories.c.memory_id, memories.c.fact).where(
         memories.c.engine_id == engine_id, memories.c.memory_id.in_(list(used))
     )
-    found = dict((await session.execute(statement)).tuples().all())
+    found = {row[0]: row[1] for row in await session.execute(statement)}
     given = {
         memory_id: (found[memory_id], Vector(np.asarray(vector, np.float32)))
         for memory_id, vector in used.items()
