@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from app.adapters.db.session import Session
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.kernel.idempotency import IdempotencyKey
@@ -16,7 +17,7 @@ from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
 from app.memory.transfer.services.exports import ExportService
-from app.memory.transfer.services.restore import Restore, Wanted
+from app.memory.transfer.services.restore import Restore, RestoreRequest
 from app.memory.transfer.services.writing import ExportOptions
 from app.web.admission import Gate, audited
 from app.web.body import media_type, pieces
@@ -30,6 +31,8 @@ _EXPORT = "exportReasoningEngine"
 _FINISHED = "engines.export"
 """The kind of the event that records the end of an export."""
 _RESTORE = "restoreReasoningEngine"
+_RESTORED = "engines.restore"
+"""The same of a restore."""
 # A further block costs as much again.
 _RESTORE_DEMAND = change(
     Permission.ENGINES_RESTORE, WORK, is_costly=True, is_streamed=True, even_restoring=True
@@ -165,5 +168,10 @@ async def restore_engine(
         named = f"{_RESTORE}/{archive_id}"
         return IdempotencyKey(caller.identity, named, IdempotencyKey.hash_of(named), keep)
 
-    wanted = Wanted(engine, bool(extend_recovery), once)
+    event = replace(request.state.audited, method=_RESTORED)
+
+    async def record_end(session: Session) -> None:
+        await gate.auditor.record(session, event)
+
+    wanted = RestoreRequest(engine, bool(extend_recovery), once, record_end)
     return await Restore(context.resources, wanted, charge).run(pieces(request))

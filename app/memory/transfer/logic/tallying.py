@@ -14,7 +14,7 @@ _EXPIRING = (MEMORY, SESSION, NAMESPACE, ARTIFACT)
 
 
 @dataclass
-class Passed:
+class PassedLines:
     """The lines of an archive that come back and go with the next sweep.
 
     Attributes:

@@ -22,7 +22,7 @@ from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block
-from app.memory.transfer.logic.tallying import Passed, warnings_of
+from app.memory.transfer.logic.tallying import PassedLines, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
 from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
@@ -53,31 +53,33 @@ _QUOTAS = {
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a request asks for.
+class RestoreRequest:
+    """The parameters of a request to restore.
 
     Attributes:
         engine: that is to be filled.
         extends_recovery: whether open windows of recovery end later, by the time since the export.
         once: the key under which the answer of an archive, named by its id, is kept.
+        record_end: records the end in the audit log, in its transaction.
     """
 
     engine: EngineName
     extends_recovery: bool
     once: Callable[[str], IdempotencyKey]
+    record_end: Callable[[Session], Awaitable[None]]
 
 
 class Restore:
     """One restore.
 
     Args:
-        resources: with the database as the caller sees it; each transaction that begins or ends
-            the restore is audited.
+        resources: with the database as the caller sees it; the audit log records the transaction
+            in which a request begins or continues the restore.
         wanted: what the request asks for.
         charge: called before each block but the first, which the request has paid for.
     """
 
-    def __init__(self, resources: Resources, wanted: Wanted, charge: Charge) -> None:
+    def __init__(self, resources: Resources, wanted: RestoreRequest, charge: Charge) -> None:
         self._resources = resources
         self._wanted = wanted
         self._charge = charge
@@ -87,7 +89,7 @@ class Restore:
         self._state: RestoreState | None = None
         self._known: RestoreReasoningEngineResponse | None = None
         """The answer of a restore of this archive that had ended before."""
-        self._passed = Passed()
+        self._passed = PassedLines()
         self._writing: asyncio.Task[None] | None = None
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
@@ -226,7 +228,7 @@ class Restore:
         """End the restore in the transaction that accepts the trailer."""
         header, resources = self._header, self._resources
         assert header is not None
-        async with resources.db.transaction() as session:
+        async with resources.db.in_parts().transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
             if state is None:
@@ -247,6 +249,7 @@ class Restore:
             once = self._wanted.once(header.archive_id)
             await idempotency.claim(session, row.engine_id, once, now)
             await idempotency.store_response(session, row.engine_id, once, answer.wire())
+            await self._wanted.record_end(session)
         EngineCache.of(resources).forget(self._name.engine)
         return answer
 
