@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -13,6 +14,7 @@ from app.adapters.db.session import Session
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.kernel.idempotency import IdempotencyKey
+from app.kernel.limits import Limits
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
@@ -152,18 +154,6 @@ async def restore_engine(
     caller: Caller = request.state.caller
     keep = timedelta(seconds=context.resources.settings.idempotency_seconds)
 
-    async def charge() -> None:
-        """Charge a block, after waiting until the rates allow it."""
-        while True:
-            try:
-                await gate.limits.charge(caller, engine.engine, _RESTORE_DEMAND.cost)
-            except ResourceExhausted as error:
-                if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
-                    raise
-                await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
-            else:
-                return
-
     def once(archive_id: str) -> IdempotencyKey:
         named = f"{_RESTORE}/{archive_id}"
         return IdempotencyKey(caller.identity, named, IdempotencyKey.hash_of(named), keep)
@@ -173,5 +163,19 @@ async def restore_engine(
     async def record_end(session: Session) -> None:
         await gate.auditor.record(session, event)
 
+    charge = partial(_pay, gate.limits, caller, engine.engine)
     wanted = RestoreRequest(engine, bool(extend_recovery), once, record_end)
     return await Restore(context.resources, wanted, charge).run(pieces(request))
+
+
+async def _pay(limits: Limits, caller: Caller, engine_id: int) -> None:
+    """Charge a block, after waiting until the rates allow it."""
+    while True:
+        try:
+            await limits.charge(caller, engine_id, _RESTORE_DEMAND.cost)
+        except ResourceExhausted as error:
+            if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
+                raise
+            await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
+        else:
+            return
