@@ -18,7 +18,7 @@ from app.kernel.limits import Limits
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
-from app.memory.transfer.services.exports import ExportService
+from app.memory.transfer.services.exports import EngineExports
 from app.memory.transfer.services.restore import Restore, RestoreRequest
 from app.memory.transfer.services.writing import ExportOptions
 from app.web.admission import Gate, audited
@@ -83,7 +83,7 @@ async def export_engine(
     The archive has personal data in clear. Bytes of sensitive artifacts are in it if the key has
     `artifacts.content`.
     """
-    service = ExportService.of(context.resources)
+    service = EngineExports.of(context.resources)
     gate: Gate = request.app.state.gate
     name = await service.find(engine)
     event = audited(request, _EXPORT, name)
