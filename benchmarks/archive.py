@@ -3,7 +3,7 @@
     python -m benchmarks.archive [--memories 100000]
 
 Each memory has two revisions. A server is started as users start it, with its Postgres; the
-commands `export` and `restore` run beside it. The peak of resident memory is the kernel's (`VmHWM`); Postgres is another
+commands run beside it. The peak of resident memory is the kernel's (`VmHWM`); Postgres is another
 process. Fails where a bar is missed.
 """
 
