@@ -37,5 +37,5 @@ def restore(
     """Restore an engine from an archive; the same command goes on after a break."""
     from app.process import restoring  # noqa: PLC0415 - as above
 
-    wanted = restoring.RestoreArguments(file, engine, extend_recovery, verify)
+    wanted = restoring.WantedRestore(file, engine, extend_recovery, verify)
     restoring.run(wanted, url, key_file)

@@ -30,7 +30,7 @@ _PRIVATE = 0o600
 
 
 @dataclass(frozen=True)
-class RestoreArguments:
+class WantedRestore:
     """The arguments of the command."""
 
     file: Path
@@ -39,7 +39,7 @@ class RestoreArguments:
     verifies: bool
 
 
-def run(wanted: RestoreArguments, url: str | None, key_file: Path | None) -> None:
+def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
     """Restore an archive and print the result; exit with 1 if the verification finds a difference.
 
     Exits with 2 if the file cannot be read.
@@ -89,7 +89,7 @@ def _header_of(file: Path) -> Header:
     return reader.header
 
 
-def _engine(api: ApiClient, url: str, wanted: RestoreArguments, header: Header) -> str:
+def _engine(api: ApiClient, url: str, wanted: WantedRestore, header: Header) -> str:
     """Return the path of the engine; a new one is created once, however often the command runs."""
     if wanted.engine != NEW:
         return engine_path(wanted.engine)
@@ -150,7 +150,7 @@ def _sent(file: Path) -> Iterator[tuple[Iterator[bytes], str]]:
 
 
 def _verify(
-    api: ApiClient, path: str, wanted: RestoreArguments, header: Header, *, uses_vectors: bool
+    api: ApiClient, path: str, wanted: WantedRestore, header: Header, *, uses_vectors: bool
 ) -> None:
     """Export the engine again and compare; end the command with 1 if the archives differ."""
     with_vectors = uses_vectors and bool(header.options.get("vectors"))
@@ -182,7 +182,7 @@ def _verify(
     typer.echo(f"Verified: the restored engine is what the archive has.{left_out}")
 
 
-def _digests(file: Path, by: datetime, wanted: RestoreArguments) -> ArchiveDigests:
+def _digests(file: Path, by: datetime, wanted: WantedRestore) -> ArchiveDigests:
     digests = ArchiveDigests(by, wanted.extends_recovery)
     try:
         digests.add(_lines(file))
