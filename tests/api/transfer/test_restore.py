@@ -191,7 +191,7 @@ async def test_windows_of_recovery_end_when_they_did_or_later(
     }
     long_gone = {**deleted, "recover_until": EXPORTED - timedelta(minutes=1)}
     expired = {"expire_time": START - timedelta(days=1)}
-    changed = {0: deleted, 1: long_gone, 2: expired}
+    changed: dict[int, Json] = {0: deleted, 1: long_gone, 2: expired}
     archive = archive_of(4, changed=changed)
     answer = await restored(client, archive)
     assert (answer["pastRecovery"], answer["pastExpiry"]) == (2, 1)
