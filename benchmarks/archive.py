@@ -1,9 +1,9 @@
-"""Export of an engine of many memories: memories a second, and memory of server and command.
+"""Export and restore of an engine of many memories: memories a second, memory of both processes.
 
     python -m benchmarks.archive [--memories 100000]
 
-Each memory has two revisions. A server is started as users start it, with its Postgres; the command
-`export` runs beside it. The peak of resident memory is the kernel's (`VmHWM`); Postgres is another
+Each memory has two revisions. A server is started as users start it, with its Postgres; the
+commands run beside it. The peak of resident memory is the kernel's (`VmHWM`); Postgres is another
 process. Fails where a bar is missed.
 """
 
@@ -29,6 +29,7 @@ from tests.support.live import KEY, LiveServer, fresh_server
 REVISIONS = 2
 MOST_BYTES = 300 * 10**6
 LEAST_RATE = 5_000
+LEAST_RESTORE_RATE = 1_500
 _LOOK_SECONDS = 0.02
 _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 
@@ -137,7 +138,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             archive = folder / "bank.omb.gz"
             exported = run(server, "export", "--output", str(archive), "--force")
             print(f"The archive has {archive.stat().st_size / 10**6:.1f} MB.")
-            return 0 if report("export", memories, exported, LEAST_RATE) else 1
+            restored = run(server, "restore", str(archive), "--engine", "new")
+            reached = [
+                report("export", memories, exported, LEAST_RATE),
+                report("restore", memories, restored, LEAST_RESTORE_RATE),
+            ]
+            return 0 if all(reached) else 1
 
 
 if __name__ == "__main__":

@@ -34,6 +34,11 @@ The arguments are the session, the engine's id and the number.
 """
 HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
 """Return True if the engine holds anything at that time whose deletion needs `force`."""
+EndOfRestore = Callable[["Resources", Session, Any], Awaitable[None]]
+"""Complete, in the caller's transaction, what an archive lacks of a feature.
+
+The arguments are the process's resources, the session and the restored engine's row.
+"""
 CountOfEngine = Callable[[Session, int, int], Awaitable[int]]
 """Count an engine's rows of a kind, but not beyond a number.
 
@@ -98,6 +103,7 @@ class Registry:
         holders: decide whether the deletion of an engine needs `force`.
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
+        restored: complete an engine at the end of its restore from an archive.
         checks: what features add to `/readyz`, by name.
         is_working: decides `/healthz` of a process that runs operations.
         needs_right_clock: whether a clock that is too wrong makes the process unready.
@@ -115,6 +121,7 @@ class Registry:
     holders: tuple[HoldsAnything, ...] = ()
     unembedded: CountOfEngine | None = None
     waiting_kinds: tuple[str, ...] = ()
+    restored: tuple[EndOfRestore, ...] = ()
     checks: dict[str, Callable[[], Awaitable[Check]]] = field(default_factory=dict)
     is_working: Callable[[], bool] = lambda: True
     needs_right_clock: bool = False

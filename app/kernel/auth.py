@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from app.kernel.names import LocationName
+from app.kernel.names import EngineName, LocationName
 from app.kernel.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission, Role
 
 Conditions = Mapping[str, frozenset[str]]
@@ -160,5 +160,16 @@ class EngineDirectory(Protocol):
 
         Returns:
             None: no such engine within reach.
+        """
+        ...
+
+    async def check_settled(self, engine: EngineName) -> None:
+        """Check that an engine is not being restored from an archive.
+
+        A restore that another process has begun less than a second ago may go unnoticed; writes
+        then notice it themselves.
+
+        Raises:
+            FailedPrecondition: it is being restored.
         """
         ...

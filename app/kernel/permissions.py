@@ -43,6 +43,8 @@ class Permission(StrEnum):
     ENGINES_DELETE = "engines.delete"
     ENGINES_EXPORT = "engines.export"
     """All that an engine holds, with its history."""
+    ENGINES_RESTORE = "engines.restore"
+    """Fills an empty engine from an archive."""
     MEMORIES_PURGE = "memories.purge"
     """Also needed to erase a single memory permanently."""
     MEMORIES_IMPORT = "memories.import"
@@ -115,6 +117,7 @@ WHOLE_ENGINE = frozenset(
         Permission.ENGINES_UPDATE,
         Permission.ENGINES_DELETE,
         Permission.ENGINES_EXPORT,
+        Permission.ENGINES_RESTORE,
         Permission.AUDIT_LIST,
     }
 )

@@ -24,6 +24,7 @@ from app.process import (
     export_commands,
     key_commands,
     operation_commands,
+    restore_commands,
 )
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ app.command("backups")(backup_commands.backups)
 app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
 app.command("export")(export_commands.export)
+app.command("restore")(restore_commands.restore)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:

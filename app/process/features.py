@@ -179,6 +179,9 @@ def register(resources: Resources) -> Resources:
     registry.unembedded = next(
         (feature.unembedded for feature in FEATURES if feature.unembedded is not None), None
     )
+    registry.restored = tuple(
+        feature.restored for feature in FEATURES if feature.restored is not None
+    )
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
         registry.retries.update(feature.retries)

@@ -18,6 +18,7 @@ from app.platform.access.services.remembered import MetricsReaders
 from app.platform.access.services.tokens import TokenService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.directory import Directory
+from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
@@ -147,7 +148,7 @@ def _streamed() -> re.Pattern[str]:
 def _gate(resources: Resources) -> Gate:
     """Build the gate before every route."""
     return Gate(
-        directory=Directory(resources.db),
+        directory=Directory(resources.db, RestoringEngines.of(resources)),
         limits=LimitService(resources.db, resources.clock, resources.settings),
         auditor=AuditService.of(resources),
         audits_reads=resources.settings.audit_reads,

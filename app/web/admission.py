@@ -48,6 +48,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         PermissionDenied: the caller lacks the permission.
         NotFound: the engine is out of the caller's reach.
         ResourceExhausted: a rate, the concurrency or a quota is used up.
+        FailedPrecondition: the engine is being restored.
     """
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
@@ -62,6 +63,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         if demand.is_change:
             request.state.audited = audited(request, method, engine)
         await gate.limits.charge(caller, engine_id, demand.cost)
+        await _check_settled(gate, engine, demand)
         async with AsyncExitStack() as stack:
             if demand.is_costly:
                 stack.enter_context(gate.limits.occupy(caller))
@@ -99,6 +101,11 @@ async def _check_access(
         # At the highest cost: the audit log has a row for each refusal.
         await gate.limits.charge(caller, None, MAX_COST)
         raise
+
+
+async def _check_settled(gate: Gate, engine: EngineName | None, demand: Demand) -> None:
+    if engine is not None and not demand.even_restoring:
+        await gate.directory.check_settled(engine)
 
 
 def require(caller: Caller, permission: Permission) -> None:

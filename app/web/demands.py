@@ -28,6 +28,7 @@ class Demand:
         is_costly: whether it holds one of the key's few places while it runs.
         adds: what it adds to, beside bytes: it is refused where one of these quotas is used up.
         is_streamed: whether the route reads its body itself, piece by piece.
+        even_restoring: whether it is served while its engine is being restored.
     """
 
     permission: Permission | None
@@ -36,6 +37,7 @@ class Demand:
     is_costly: bool = False
     adds: tuple[Counted, ...] = ()
     is_streamed: bool = False
+    even_restoring: bool = False
 
 
 def change(
@@ -45,6 +47,7 @@ def change(
     adds: tuple[Counted, ...] = (),
     is_costly: bool = False,
     is_streamed: bool = False,
+    even_restoring: bool = False,
 ) -> Demand:
     """Return the demand of a method that changes something."""
     return Demand(
@@ -54,4 +57,5 @@ def change(
         is_costly=is_costly,
         adds=adds,
         is_streamed=is_streamed,
+        even_restoring=even_restoring,
     )

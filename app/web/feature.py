@@ -12,6 +12,7 @@ from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
     Check,
     CountOfEngine,
+    EndOfRestore,
     HoldsAnything,
     RemoveOfEngine,
     Resources,
@@ -61,6 +62,7 @@ class Feature:
         holds: whether an engine holds anything that its deletion needs `force` for.
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+        restored: makes what an archive lacks of this feature, when an engine has been restored.
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         answers: the messages that its operations answer with, by the name in their `@type`.
         response_readers: by the kind of the operations whose answers they complete.
@@ -83,6 +85,7 @@ class Feature:
     holds: HoldsAnything | None = None
     unembedded: CountOfEngine | None = None
     waiting_kinds: Sequence[str] = ()
+    restored: EndOfRestore | None = None
     retries: Mapping[str, Retry] = field(default_factory=dict)
     answers: Mapping[str, type[WireModel]] = field(default_factory=dict)
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(

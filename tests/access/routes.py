@@ -530,6 +530,17 @@ _ADMIN = [
         params=lambda _: {"permanent": "true"},
     ),
     _admin("DELETE", ENGINE, ("engines.delete",), make=with_engine),
+    # The sweep sends JSON, which is no archive: tests/api/transfer sends some.
+    Route(
+        "POST",
+        ENGINE + ":restore",
+        ("engines.restore",),
+        "admin",
+        Told.DENIED,
+        make=with_engine,
+        body=lambda _: {},
+        status=415,
+    ),
 ]
 
 ROUTES = [*_ANY_KEY, *_TOOLS, *_VIEWER, *_USER, *_EDITOR, *_SERVICE, *_ADMIN]

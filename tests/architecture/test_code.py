@@ -131,4 +131,22 @@ def test_only_the_ledger_writes_memories(repository: str) -> None:
     # What comes after the memories writes nothing but their vectors.
     later = using.pop("app.memory.memories.store.vectors")
     assert later <= {"put_vectors", "remove_vectors", "put_off", "end_wait"}
+    # What the ledger calls to insert what an archive has.
+    restored = using.pop("app.memory.memories.store.restoring")
+    assert restored <= {"insert_memories", "append_revisions", "put_off"}
     assert {name for name, used in using.items() if used} == {"app.memory.memories.store.ledger"}
+
+
+def test_only_a_restore_brings_revisions_from_elsewhere() -> None:
+    """Everyone else has the ledger make the revision of a change that it makes."""
+    inserting = {
+        code.name for code in modules() if code.uses_of("app.memory.memories.store.restoring")
+    }
+    assert inserting == {"app.memory.memories.store.ledger"}
+    restoring = {
+        code.name
+        for code in modules()
+        if {"restore", "restore_more"} & code.uses_of("app.memory.memories.store.ledger")
+    }
+    assert restoring
+    assert {name for name in restoring if not name.startswith("app.memory.transfer.")} == set()

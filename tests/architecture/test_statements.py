@@ -24,6 +24,7 @@ ALLOWED = {
     "app.platform.audit.store.repository.list_page_of_all": "the log of the whole service",
     "app.platform.audit.store.repository.remove_old": "a sweep",
     "app.platform.engines.store.repository.list_deleted": "a sweep",
+    "app.platform.engines.store.repository.list_restoring": "the admission of all requests",
     "app.platform.engines.store.repository.list_with_stale_vectors": "a sweep",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",

@@ -18,7 +18,10 @@ from scripts.client.schemas import types_file
 from tests.support.documents import ROOT
 
 _DOCUMENT = json.loads((ROOT / "openapi/openapi.json").read_text())
-_WITHOUT_METHOD: dict[str, str] = {}
+_WITHOUT_METHOD: dict[str, str] = {
+    "exportReasoningEngine": "an administrator's: `memory-bank export`",
+    "restoreReasoningEngine": "an administrator's: `memory-bank restore`",
+}
 """Operations that the client does not serve, each with the reason."""
 _OTHERS_IMPORTED = {"httpx", "typing_extensions", "open_memory_bank"}
 

@@ -7,16 +7,18 @@ statement also costs the process a quarter of the CPU time.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 from sqlalchemy import (
     Column,
     ColumnElement,
+    Date,
     DateTime,
     Integer,
+    Interval,
     LargeBinary,
     Table,
     bindparam,
@@ -54,17 +56,21 @@ async def insert_rows(
     session: Session,
     values: Sequence[Mapping[str, Any]],
     conflict: Conflict | None = None,
+    *,
+    as_sent: bool = False,
 ) -> int:
     """Insert rows with values for the same attributes; only JSON columns keep objects.
 
-    Not for JSON that must be stored as sent. Returns the number of rows inserted or updated.
+    `as_sent`: columns of the type `json` keep the order of keys and the form of numbers. Returns
+    the number of rows inserted or updated.
     """
     if not values:
         return 0
     # The session would take the list as the values of several statements.
     connection = await session.connection()
-    statement = _insertion(row, conflict, *values[0])
-    return (await connection.execute(statement, await _parameters(row, values))).rowcount
+    statement = _insertion(row, conflict, *values[0], as_sent=as_sent)
+    parameters = await _parameters(row, values, as_sent=as_sent)
+    return (await connection.execute(statement, parameters)).rowcount
 
 
 async def insert_free(
@@ -76,7 +82,9 @@ async def insert_free(
     return set((await connection.execute(statement, await _parameters(row, values))).scalars())
 
 
-async def _parameters(row: type[Base], values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+async def _parameters(
+    row: type[Base], values: Sequence[Mapping[str, Any]], *, as_sent: bool = False
+) -> dict[str, Any]:
     """Return the parameters of an insertion: rows as JSON, and vectors as numbers."""
     rows = [dict(row_values) for row_values in values]
     columns = _columns(row, *values[0])
@@ -87,22 +95,22 @@ async def _parameters(row: type[Base], values: Sequence[Mapping[str, Any]]) -> d
                     row_values[name] = write(value)
     vector_name = _vector_name(columns)
     if vector_name is None:
-        return {"given": await _to_jsonb(rows)}
+        return {"given": await _to_json(rows, as_sent=as_sent)}
     last = 0
     vectors = [row_values.pop(vector_name) for row_values in rows]
     for row_values, vector in zip(rows, vectors, strict=True):
         row_values["first"], last = last + 1, last + len(vector)
         row_values["last"] = last
-    return {"given": await _to_jsonb(rows), "numbers": Numbers(vectors)}
+    return {"given": await _to_json(rows), "numbers": Numbers(vectors)}
 
 
-async def _to_jsonb(rows: Sequence[Mapping[str, Any]]) -> Jsonb:
+async def _to_json(rows: Sequence[Mapping[str, Any]], *, as_sent: bool = False) -> Json | Jsonb:
     """Return rows with their JSON text, built in steps: the driver would build it in one go."""
     text = f"[{','.join(await each(rows, json.dumps))}]"
-    return Jsonb(rows, dumps=lambda _: text)
+    return (Json if as_sent else Jsonb)(rows, dumps=lambda _: text)
 
 
-class _JsonParameter(UserDefinedType[Jsonb]):
+class _JsonParameter(UserDefinedType[Json]):
     """JSON as the driver accepts it."""
 
     cache_ok = True
@@ -116,8 +124,14 @@ def _hex(value: bytes) -> str:
     return f"\\x{value.hex()}"
 
 
+def _seconds(value: timedelta) -> str:
+    return f"{value.total_seconds():f} seconds"
+
+
 _WRITERS: Mapping[type[Any], Callable[[Any], str]] = {
+    Date: date.isoformat,
     DateTime: datetime.isoformat,
+    Interval: _seconds,
     LargeBinary: _hex,
 }
 """Writers for column types without a JSON form, by type."""
@@ -135,14 +149,17 @@ def _vector_name(columns: Mapping[str, Column[Any]]) -> str | None:
 
 
 @cache
-def _insertion(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
+def _insertion(
+    row: type[Base], conflict: Conflict | None, *names: str, as_sent: bool = False
+) -> Insert:
     """Return the statement that inserts a list of JSON objects with these names."""
     columns = _columns(row, *names)
     vector = _vector_name(columns)
     given = [column(name, column_.type) for name, column_ in columns.items() if name != vector]
     places = [column("first", Integer), column("last", Integer)] if vector else []
+    records = func.json_to_recordset if as_sent else func.jsonb_to_recordset
     rows = (
-        func.jsonb_to_recordset(bindparam("given", type_=_JsonParameter()))
+        records(bindparam("given", type_=_JsonParameter()))
         .table_valued(*given, *places)
         .render_derived(name="given", with_types=True)
     )

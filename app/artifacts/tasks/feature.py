@@ -3,6 +3,7 @@
 from app.adapters.resources import Sweep
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
+from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
@@ -22,4 +23,5 @@ FEATURE = Feature(
     examinations=EXAMINATIONS,
     counted=COUNTED,
     holds=repository.exists_any,
+    restored=complete,
 )

@@ -1,20 +1,30 @@
 """Routes of archives; the methods are this service's own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from app.kernel.errors import ServiceError
+from app.adapters.db.session import Session
+from app.kernel.auth import Caller
+from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.limits import Limits
 from app.kernel.permissions import Permission
-from app.memory.transfer.logic.format import MEDIA_TYPE
+from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
+from app.memory.transfer.schemas import RestoreReasoningEngineResponse
 from app.memory.transfer.services.exports import EngineExports
+from app.memory.transfer.services.restore import Restore, RestoreRequest
 from app.memory.transfer.services.writing import ExportOptions
 from app.web.admission import Gate, audited
+from app.web.body import media_type, pieces
 from app.web.context import Context
-from app.web.demands import WORK, Demand
+from app.web.demands import WORK, Demand, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -22,10 +32,22 @@ from app.web.routing import Router
 _EXPORT = "exportReasoningEngine"
 _FINISHED = "engines.export"
 """The kind of the event that records the end of an export."""
+_RESTORE = "restoreReasoningEngine"
+_RESTORED = "engines.restore"
+"""The same of a restore."""
+# A further block costs as much again.
+_RESTORE_DEMAND = change(
+    Permission.ENGINES_RESTORE, WORK, is_costly=True, is_streamed=True, even_restoring=True
+)
 router = Router(
     "engines",
-    demands={_EXPORT: Demand(Permission.ENGINES_EXPORT, WORK, is_costly=True)},
+    demands={
+        _EXPORT: Demand(Permission.ENGINES_EXPORT, WORK, is_costly=True),
+        _RESTORE: _RESTORE_DEMAND,
+    },
 )
+_TYPES = frozenset({MEDIA_TYPE, "application/x-gzip", NDJSON_TYPE, "application/octet-stream"})
+_RETRY_SECONDS = 1.0
 
 _DESCRIPTIONS = {
     "vectors": "True: with the vectors of memories.",
@@ -88,3 +110,72 @@ async def export_engine(
     file = f"{name.engine}-{now:%Y%m%dT%H%M%SZ}.omb.gz"
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return StreamingResponse(body(), media_type=MEDIA_TYPE, headers=headers)
+
+
+@router.post(
+    ENGINE + ":restore",
+    summary="Restore an engine",
+    operation_id=_RESTORE,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "An archive, as `exportReasoningEngine` answers with it, or its lines"
+            " uncompressed.",
+            "content": {
+                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+                NDJSON_TYPE: {"schema": {"type": "string"}},
+            },
+        }
+    },
+)
+async def restore_engine(
+    request: Request,
+    context: Context,
+    engine: EnginePath,
+    extend_recovery: Annotated[
+        bool | None,
+        Query(
+            alias="extendRecovery",
+            description="True: deleted memories that could be recovered at the export can be for"
+            " as long as then.",
+        ),
+    ] = None,
+) -> RestoreReasoningEngineResponse:
+    """Fill an empty engine from an archive, whose configuration replaces the engine's.
+
+    Until the end, the engine serves only get, delete and this method. If the restore breaks off,
+    the same archive sent again from its start goes on where it stopped.
+    """
+    declared = request.headers.get("content-type")
+    if declared is not None and media_type(declared) not in _TYPES:
+        message = f"Content-Type: must be {MEDIA_TYPE} or {NDJSON_TYPE}."
+        raise InvalidArgument(message, Reason.CONTENT_TYPE_NOT_JSON, http=415)
+    gate: Gate = request.app.state.gate
+    caller: Caller = request.state.caller
+    keep = timedelta(seconds=context.resources.settings.idempotency_seconds)
+
+    def once(archive_id: str) -> IdempotencyKey:
+        named = f"{_RESTORE}/{archive_id}"
+        return IdempotencyKey(caller.identity, named, IdempotencyKey.hash_of(named), keep)
+
+    event = replace(request.state.audited, method=_RESTORED)
+
+    async def record_end(session: Session) -> None:
+        await gate.auditor.record(session, event)
+
+    charge = partial(_pay, gate.limits, caller, engine.engine)
+    wanted = RestoreRequest(engine, bool(extend_recovery), once, record_end)
+    return await Restore(context.resources, wanted, charge).run(pieces(request))
+
+
+async def _pay(limits: Limits, caller: Caller, engine_id: int) -> None:
+    """Charge a block, after waiting until the rates allow it."""
+    while True:
+        try:
+            await limits.charge(caller, engine_id, _RESTORE_DEMAND.cost)
+        except ResourceExhausted as error:
+            if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
+                raise
+            await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
+        else:
+            return

@@ -29,7 +29,7 @@ router = Router(
     demands={
         "createReasoningEngine": change(Permission.ENGINES_CREATE),
         "listReasoningEngines": Demand(Permission.ENGINES_LIST, LIST),
-        "getReasoningEngine": Demand(Permission.ENGINES_GET),
+        "getReasoningEngine": Demand(Permission.ENGINES_GET, even_restoring=True),
         "updateReasoningEngine": change(Permission.ENGINES_UPDATE),
         "validateReasoningEngine": Demand(Permission.ENGINES_UPDATE),
     },
@@ -75,7 +75,7 @@ async def list_engines(
 async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
     """Return an engine with its configuration."""
     async with context.resources.db.snapshot() as session:
-        return ReasoningEngine.from_row(await repository.get(session, name))
+        return ReasoningEngine.from_row(await repository.get(session, name, even_restoring=True))
 
 
 @children.get(

@@ -15,7 +15,10 @@ from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("engines", demands={"deleteReasoningEngine": change(Permission.ENGINES_DELETE)})
+router = Router(
+    "engines",
+    demands={"deleteReasoningEngine": change(Permission.ENGINES_DELETE, even_restoring=True)},
+)
 
 
 @router.delete(ENGINE, summary="Delete an engine", operation_id="deleteReasoningEngine")

@@ -64,7 +64,7 @@ class UpkeepService:
         async with self.resources.db.transaction() as session:
             if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
-            engine = await engines.get(session, name, Lock.EXCLUSIVE)
+            engine = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
             new = NewOperation.of(
                 name_of(engine), DELETE_ENGINE, "DeleteReasoningEngine", now, keep
             )

@@ -12,6 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.names import LocationName
 from app.platform.engines.services.directory import Directory
 from app.platform.engines.services.engines import FIRST_ENGINE
+from app.platform.engines.services.restoring import RestoringEngines
 
 HERE = LocationName(FIRST_ENGINE.project, FIRST_ENGINE.location)
 ALL = Reach()
@@ -37,7 +38,7 @@ def sent(database: Database) -> Iterator[list[str]]:
 @pytest.fixture
 def directory(resources: Resources, clock: FixedClock) -> Directory:
     del clock
-    return Directory(resources.db)
+    return Directory(resources.db, RestoringEngines(resources.db))
 
 
 async def test_an_engine_within_reach_is_read_once(directory: Directory, sent: list[str]) -> None:

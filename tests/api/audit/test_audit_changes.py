@@ -23,6 +23,7 @@ from tests.support.generation import given, start
 from tests.support.ingestion import event as ingested
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.restores import GZIP, archive_of, zipped
 from tests.support.sessions import create_session, event, new_path
 from tests.support.tasks import ARTIFACT, NAMESPACE, process, store, text_output, upload
 from tests.support.tasks import MEMORY as TASK_MEMORY
@@ -298,6 +299,11 @@ async def _update_tool_policy(client: httpx.AsyncClient, _: Runner) -> httpx.Res
 async def _delete_tool_policy(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
     await _update_tool_policy(client, runner)
     return await client.delete(f"{TASK_MEMORY}/toolPolicies/web")
+
+
+@_asks("restoreReasoningEngine")
+async def _restore_engine(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    return await client.post(f"{ENGINE_URL}:restore", content=zipped(archive_of(1)), headers=GZIP)
 
 
 def test_every_change_is_asked_for(app: FastAPI) -> None:

@@ -38,6 +38,7 @@ from app.artifacts.tasks.store.tables import (
     ToolPolicyRow,
     VectorRow,
 )
+from app.platform.engines.store import repository as engines
 
 PAGES_AT_ONCE = 64
 """Pages that one transaction of a sweep deletes: it frees 16 MiB at most."""
@@ -214,7 +215,9 @@ async def list_expired(
     They are the namespaces of the `limit` artifacts that expired first, at least `grace` ago.
     """
     theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    first = select(*theirs).where(_has_expired(session, ArtifactRow, grace))
+    first = select(*theirs).where(
+        _has_expired(session, ArtifactRow, grace), engines.is_settled(ArtifactRow.engine_id)
+    )
     if but:
         first = first.where(tuple_(*theirs).not_in(but))
     some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
@@ -273,7 +276,11 @@ async def remove_expired_namespaces(session: Session, grace: timedelta, limit: i
     )
     old = (
         select(*key)
-        .where(_has_expired(session, NamespaceRow, grace), ~inside)
+        .where(
+            _has_expired(session, NamespaceRow, grace),
+            engines.is_settled(NamespaceRow.engine_id),
+            ~inside,
+        )
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")

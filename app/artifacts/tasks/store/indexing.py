@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository
@@ -13,9 +14,12 @@ from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import leases, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.waking import wake
 from app.settings.settings import Settings
 
 INDEX: Final = "tasks.index"
@@ -52,11 +56,35 @@ async def index_later(
     Raises:
         ResourceExhausted: the engine's queue is full.
     """
+    await _queue(session, settings, _indexing(settings, engine, namespace, place, now))
+
+
+async def index_restored(
+    session: Session,
+    settings: Settings,
+    engine: EngineRow,
+    contents: Sequence[tuple[NamespaceRow, ContentPlace]],
+    now: datetime,
+) -> None:
+    """Enqueue the indexing of all contents that an archive brought, however long the queue is."""
+    new = [_indexing(settings, engine, namespace, place, now) for namespace, place in contents]
+    rows = [one.columns(OperationState.PENDING, None) for one in new]
+    await insert_rows(OperationRow, session, rows)
+    await wake(session)
+
+
+def _indexing(
+    settings: Settings,
+    engine: EngineRow,
+    namespace: NamespaceRow,
+    place: ContentPlace,
+    now: datetime,
+) -> NewOperation:
     request = QueuedIndexing(
         memory=place.memory, namespace=place.namespace, content_id=place.content_id
     )
     new = _operation(settings, name_of(engine), namespace, INDEX, now)
-    await _queue(session, settings, new.queued(_key(place.content_id), _read(request)))
+    return new.queued(_key(place.content_id), _read(request))
 
 
 async def embed_later(

@@ -17,6 +17,7 @@ from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.memory.memories.logic.scopes import scope_hash
+from app.platform.engines.store import repository as engines
 
 _STREAM_KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)
 _EVENT_KEY = (
@@ -38,7 +39,11 @@ async def remove_old_events(session: Session, kept: timedelta, limit: int) -> in
     is_old = StreamEventRow.arrival_time < database_time(session) - kept
     old = (
         select(*_EVENT_KEY)
-        .where(StreamEventRow.process_time.is_not(None), is_old)
+        .where(
+            StreamEventRow.process_time.is_not(None),
+            is_old,
+            engines.is_settled(StreamEventRow.engine_id),
+        )
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")
@@ -57,7 +62,7 @@ async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> i
     )
     old = (
         select(*_STREAM_KEY)
-        .where(is_old, ~has_events)
+        .where(is_old, ~has_events, engines.is_settled(StreamRow.engine_id))
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")

@@ -313,6 +313,7 @@ async def list_stranded(
         .where(
             StreamRow.oldest_pending_time.is_not(None),
             EngineRow.delete_time.is_(None),
+            EngineRow.restore.is_(None),
             or_(OperationRow.operation_id.is_(None), OperationRow.state.not_in(_OPEN)),
             ~exists().where(
                 ErasureRow.engine_id == StreamRow.engine_id,

@@ -87,7 +87,7 @@ _CREATE = f"""
 with engine as (
     select 1 from engines
     where engine_id = %(engine)s and version = %(version)s and delete_time is null
-        and embedding_model = %(model)s
+        and embedding_model = %(model)s and restore is null
     for key share
 ),
 {", ".join(part.text for part in _PARTS)}

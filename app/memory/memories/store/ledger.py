@@ -16,7 +16,7 @@ from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.memories.store import erasure, fast_sql, redaction, repository, vectors
+from app.memory.memories.store import erasure, fast_sql, redaction, repository, restoring, vectors
 from app.memory.memories.store.changes import (
     Action,
     Change,
@@ -40,6 +40,8 @@ from app.platform.operations.store.repository import NewOperation
 
 rename_callers = erasure.rename_callers
 """Puts an alias in place of callers in an engine's history, at a user's request."""
+restore, restore_more = restoring.insert, restoring.append
+"""Insert memories of an archive with the revisions that they had, and further revisions."""
 
 
 @dataclass(frozen=True)
@@ -359,9 +361,7 @@ async def backfill_search_hints(session: Session, limit: int) -> int:
     """
     rows = await repository.list_without_cues(session, limit)
     engine_ids = {row.engine_id for row in rows}
-    languages = {
-        engine_id: await engines.find_language(session, engine_id) for engine_id in engine_ids
-    }
+    languages = {one: await engines.find_language(session, one) for one in engine_ids}
     traits = [
         {
             "engine_id": row.engine_id,

@@ -25,7 +25,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
 from app.adapters.db.bulk import Conflict, insert_free, insert_rows
@@ -55,6 +55,7 @@ from app.memory.memories.store.tables import (
 )
 from app.platform.engines.logic.config import MemoryType
 from app.platform.engines.logic.topics import ManagedTopic
+from app.platform.engines.store import repository as engines
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -291,7 +292,7 @@ async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]
     """Lock and return memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
         select(MemoryRow)
-        .where(MemoryRow.cues.is_(None))
+        .where(MemoryRow.cues.is_(None), engines.is_settled(MemoryRow.engine_id))
         .limit(limit)
         # A memory that is being changed gets its search hints from that change.
         .with_for_update(skip_locked=True)
@@ -343,7 +344,7 @@ async def put_off(session: Session, engine_id: int, memory_ids: Sequence[str]) -
     if not memory_ids:
         return
     rows = [{"engine_id": engine_id, "memory_id": memory_id} for memory_id in memory_ids]
-    await session.execute(insert(UnembeddedRow).on_conflict_do_nothing(), rows)
+    await insert_rows(UnembeddedRow, session, rows, Conflict())
 
 
 async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from app.adapters.db.session import Session
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
+from app.platform.engines.store import repository as engines
 
 Facts = dict[str, str]
 """Facts by memory id."""
@@ -145,7 +146,10 @@ async def claim(session: Session, limit: int, lease: timedelta) -> dict[int, lis
     key = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
     due = (
         select(*key)
-        .where(UnembeddedRow.due_time <= func.clock_timestamp())
+        .where(
+            UnembeddedRow.due_time <= func.clock_timestamp(),
+            engines.is_settled(UnembeddedRow.engine_id),
+        )
         .order_by(UnembeddedRow.due_time)
         .limit(limit)
         .with_for_update(skip_locked=True)

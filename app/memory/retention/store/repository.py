@@ -11,6 +11,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import is_gone
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.engines.store import repository as engines
 
 
 async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
@@ -57,7 +58,7 @@ async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
     """Lock and return up to `limit` memories that are no longer readable, by engine."""
     statement = (
         select(MemoryRow.engine_id, MemoryRow.memory_id)
-        .where(is_gone(database_time(session)))
+        .where(is_gone(database_time(session)), engines.is_settled(MemoryRow.engine_id))
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -72,7 +73,10 @@ async def remove_expired_revisions(session: Session, limit: int) -> int:
     key = (RevisionRow.engine_id, RevisionRow.revision_id)
     old = (
         select(*key)
-        .where(RevisionRow.expire_time <= database_time(session))
+        .where(
+            RevisionRow.expire_time <= database_time(session),
+            engines.is_settled(RevisionRow.engine_id),
+        )
         .limit(limit)
         # Skip revisions that another transaction removes with their memories.
         .with_for_update(skip_locked=True)

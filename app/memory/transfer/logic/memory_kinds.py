@@ -43,6 +43,7 @@ ENGINE = Kind(
         "embedding_model": "in the header",
         "embedding_target": "re-embedding starts anew",
         "stale_vectors_xid": "a transaction of this database",
+        "restore": "an engine that is being restored is not exported",
     },
 )
 MEMORY = Kind(

@@ -1,1 +1,1 @@
-"""Statements that read an engine whole."""
+"""Statements that read an engine whole, and that write it again."""

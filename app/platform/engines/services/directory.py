@@ -6,7 +6,8 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.kernel.auth import EngineDirectory, Reach
-from app.kernel.names import LocationName
+from app.kernel.names import EngineName, LocationName
+from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository
 
 _MAX_KNOWN = 100_000
@@ -17,6 +18,7 @@ class Directory(EngineDirectory):
     """The locations of engines. An engine never moves, so each is read once per process."""
 
     db: Database
+    restoring: RestoringEngines
     _known: dict[int, LocationName] = field(default_factory=dict)
 
     @override
@@ -28,6 +30,10 @@ class Directory(EngineDirectory):
             # Looked up again even if known: the response time must not reveal what exists.
             location = await self._look_up(engine_id)
         return location if location is not None and reach.has_project(location.project) else None
+
+    @override
+    async def check_settled(self, engine: EngineName) -> None:
+        await self.restoring.check(engine)
 
     async def _look_up(self, engine_id: int) -> LocationName | None:
         async with self.db.snapshot() as session:

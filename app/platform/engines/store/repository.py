@@ -33,10 +33,15 @@ class Lock(Enum):
     """Nothing can be written below the engine; for deleting it."""
 
 
-async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> EngineRow:
-    """Return an engine that is not deleted.
+async def get(
+    session: Session, name: EngineName, lock: Lock = Lock.NONE, *, even_restoring: bool = False
+) -> EngineRow:
+    """Return an engine that is not deleted nor, unless `even_restoring`, being restored.
+
+    A restore begins and ends under `Lock.EXCLUSIVE`, so a locked engine stays as it was read.
 
     Raises:
+        FailedPrecondition: the engine is being restored.
         NotFound: no such engine in this project and location.
     """
     statement = select(EngineRow).where(
@@ -51,7 +56,33 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
     row = (await session.execute(statement)).scalar_one_or_none()
     if row is None:
         raise NotFound.of(name)
+    if row.restore is not None and not even_restoring:
+        raise under_restore(name)
     return row
+
+
+def under_restore(name: EngineName) -> FailedPrecondition:
+    """Return the error of a method that has to wait for the end of a restore."""
+    return FailedPrecondition(
+        f"{name} is being restored from an archive; repeat the restore until it ends, or delete"
+        " the engine.",
+        Reason.ENGINE_RESTORING,
+    )
+
+
+async def list_restoring(session: Session) -> Sequence[int]:
+    """Return the engines that are being restored, of any project; for the admission of requests."""
+    statement = select(EngineRow.engine_id).where(
+        EngineRow.restore.is_not(None), EngineRow.delete_time.is_(None)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+def is_settled(engine_id: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a column of any table
+    """Select rows of engines that are not being restored; for sweeps, which pass those over."""
+    restoring = select(EngineRow.engine_id).where(EngineRow.restore.is_not(None))
+    condition: ColumnElement[bool] = engine_id.not_in(restoring)
+    return condition
 
 
 async def find_location(session: Session, engine_id: int) -> LocationName | None:
@@ -199,7 +230,9 @@ async def note_stale_vectors(
 async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
     """Return engines that may have vectors of models that do not serve them; for a sweep."""
     statement = select(EngineRow).where(
-        EngineRow.stale_vectors_xid.is_not(None), EngineRow.delete_time.is_(None)
+        EngineRow.stale_vectors_xid.is_not(None),
+        EngineRow.delete_time.is_(None),
+        EngineRow.restore.is_(None),
     )
     return (await session.execute(statement.limit(limit))).scalars().all()
 

@@ -19,6 +19,7 @@ class EngineRow(Base):
             "engine_id",
             postgresql_where=text("stale_vectors_xid is not null"),
         ),
+        Index("ix_engines_restore", "engine_id", postgresql_where=text("restore is not null")),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -40,6 +41,8 @@ class EngineRow(Base):
     # Set while vectors of other models may exist: 0, or a transaction before whose end more may
     # still be written.
     stale_vectors_xid: Mapped[int | None]
+    # The state of a restore from an archive that has not ended; null: ordinary.
+    restore: Mapped[JsonObject | None]
 
 
 class EmbeddingModelRow(Base):

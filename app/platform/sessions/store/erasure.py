@@ -9,6 +9,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import RowsOf
 from app.kernel.names import SessionName
+from app.platform.engines.store import repository as engines
 from app.platform.sessions.store.tables import (
     AppStateRow,
     SessionEventRow,
@@ -113,7 +114,8 @@ async def remove_expired(session: Session, limit: int) -> int:
     """
     key = (SessionRow.engine_id, SessionRow.session_id)
     is_over = SessionRow.expire_time <= database_time(session)
-    expired = select(*key).where(is_over).limit(limit)
+    is_settled = engines.is_settled(SessionRow.engine_id)
+    expired = select(*key).where(is_over, is_settled).limit(limit)
     keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
     if not keys:
         return 0

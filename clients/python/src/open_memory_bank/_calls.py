@@ -747,6 +747,25 @@ class ExportNamespace(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+EXPORT_REASONING_ENGINE: Call[bytes] = Call(
+    "exportReasoningEngine",
+    "GET",
+    "{engine}:export",
+    query={"vectors": "vectors", "artifacts": "artifacts", "sessions": "sessions"},
+)
+
+
+class ExportReasoningEngine(TypedDict, total=False):
+    """Arguments of `exportReasoningEngine`."""
+
+    vectors: bool
+    """True: with the vectors of memories."""
+    artifacts: bool
+    """False: without the artifacts of task memory."""
+    sessions: bool
+    """False: without sessions, their events, summaries and states."""
+
+
 EXPORT_REVISIONS: Call[bytes] = Call(
     "exportRevisions", "GET", "{engine}/memories/-/revisions:export", query={"filter": "filter"}
 )
@@ -1723,6 +1742,23 @@ class RegenerateSummary(TypedDict, total=False):
 
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
+
+
+RESTORE_REASONING_ENGINE: Call[types.RestoreReasoningEngineResponse] = Call(
+    "restoreReasoningEngine",
+    "POST",
+    "{engine}:restore",
+    query={"extend_recovery": "extendRecovery"},
+    is_repeatable=False,
+)
+
+
+class RestoreReasoningEngine(TypedDict, total=False):
+    """Arguments of `restoreReasoningEngine`."""
+
+    extend_recovery: bool | None
+    """True: deleted memories that could be recovered at the export can be for as long as
+    then."""
 
 
 RETRIEVE_MEMORIES: Call[types.RetrieveMemoriesResponse] = Call(

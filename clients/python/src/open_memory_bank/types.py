@@ -112,6 +112,8 @@ Permission = Literal[
     "engines.create",
     "engines.update",
     "engines.delete",
+    "engines.export",
+    "engines.restore",
     "memories.purge",
     "memories.import",
     "keys.manage",
@@ -160,6 +162,8 @@ SummaryRole = Literal["user", "system"]
 SummaryState = Literal["current", "pending", "failed"]
 
 ToolFormat = Literal["openai", "gemini", "anthropic"]
+
+VectorsUse = Literal["USED", "EMBEDDING"]
 
 Warned = Literal["no_reader"]
 
@@ -3001,6 +3005,23 @@ _RegenerateSummaryResponseBase = TypedDict(
 
 class RegenerateSummaryResponse(_RegenerateSummaryResponseBase):
     """The end of the making of a summary anew."""
+
+
+class RestoreReasoningEngineResponse(TypedDict):
+    """The result of a restore."""
+
+    counts: dict[str, int]
+    """Number of lines of the archive, by kind."""
+    vectors: VectorsUse
+    """USED: those of the archive. EMBEDDING: facts are embedded in the background;
+    searches go by words meanwhile."""
+    pastRecovery: int
+    """Deleted memories whose window of recovery has ended; the next sweep removes them."""
+    pastExpiry: int
+    """Memories, sessions, namespaces and artifacts that have expired; the next sweep
+    removes them."""
+    warnings: list[str]
+    """Sentences for the person who restores."""
 
 
 class RestoredContent(TypedDict):

@@ -1,0 +1,25 @@
+"""The end of a restore: what an archive lacks of task memory is made again."""
+
+from app.adapters.db.session import Session
+from app.adapters.documents.extracting import is_readable
+from app.adapters.resources import Resources
+from app.artifacts.tasks.store import restored
+from app.artifacts.tasks.store.contents import ContentPlace
+from app.artifacts.tasks.store.indexing import index_restored
+from app.kernel.media_types import BYTES
+from app.platform.engines.store.tables import EngineRow
+
+
+async def complete(resources: Resources, session: Session, engine: EngineRow) -> None:
+    """Count the artifacts of an engine again, and have their texts cut into chunks."""
+    await restored.count_again(session, engine.engine_id)
+    readable, others = [], []
+    for namespace, artifact in await restored.list_begun(session, engine.engine_id):
+        if is_readable(artifact.media_type, artifact.sniffed_type or BYTES):
+            readable.append((namespace, ContentPlace.of(artifact)))
+        else:
+            others.append(artifact.content_id)
+    await restored.make_ready(session, engine.engine_id, others)
+    if readable:
+        now = resources.clock.now()
+        await index_restored(session, resources.settings, engine, readable, now)

@@ -1,0 +1,76 @@
+"""Insertion of memories with the revisions that they had, from an archive.
+
+Called by the ledger alone. All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from app.adapters.cooperative import each
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Session
+from app.kernel.errors import InvalidArgument, Reason
+from app.memory.memories.logic.restored import RestoredMemory, check_restored
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.logic.search_hints import search_hints_of
+from app.memory.memories.store import repository
+from app.memory.memories.store.columns import CONTENT_FIELDS
+
+
+async def insert(
+    session: Session, engine_id: int, language: str | None, restored: Sequence[RestoredMemory]
+) -> None:
+    """Insert memories whose ids the engine lacks; their facts wait for their vectors.
+
+    `language` is the engine's text-search configuration; None detects it from each fact.
+
+    Raises:
+        InvalidArgument: a memory and its revisions do not fit together, or an id is taken.
+    """
+    now = await database_now(session)
+    await each(restored, lambda one: check_restored(one, CONTENT_FIELDS, now))
+    rows = await each((one.memory for one in restored), partial(_row, engine_id, language))
+    inserted = await repository.insert_memories(session, rows)
+    for row, values in zip(inserted, rows, strict=True):
+        if row is None:
+            message = f"memories/{values['memory_id']} is in the engine already."
+            raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    revisions = [
+        {**revision, "engine_id": engine_id, "memory_id": one.memory["memory_id"]}
+        for one in restored
+        for revision in one.revisions
+    ]
+    await repository.append_revisions(session, revisions)
+    waiting = [
+        row["memory_id"] for row in rows if row["fact"] is not None and row["delete_time"] is None
+    ]
+    await repository.put_off(session, engine_id, waiting)
+
+
+def _row(engine_id: int, language: str | None, memory: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **memory,
+        "engine_id": engine_id,
+        "scope_hash": scope_hash(memory["scope"]),
+        **search_hints_of(memory, language),
+    }
+
+
+async def append(session: Session, engine_id: int, revisions: Sequence[Mapping[str, Any]]) -> None:
+    """Append revisions that a memory of the same archive has beside those inserted with it.
+
+    Raises:
+        InvalidArgument: a memory is not there, or its revisions do not fit to it.
+    """
+    ids = list(dict.fromkeys(revision["memory_id"] for revision in revisions))
+    rows = await repository.lock(session, engine_id, ids, repository.everything())
+    if len(rows) != len(ids):
+        raise InvalidArgument("A revision belongs to no memory.", Reason.ARCHIVE_INVALID)
+    now = await database_now(session)
+    for row in rows:
+        own = [revision for revision in revisions if revision["memory_id"] == row.memory_id]
+        check_restored(RestoredMemory(vars(row), own), CONTENT_FIELDS, now)
+    await repository.append_revisions(
+        session, [{**revision, "engine_id": engine_id} for revision in revisions]
+    )

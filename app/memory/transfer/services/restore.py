@@ -1,0 +1,288 @@
+"""Restores an engine from an archive as it arrives, one proven block a transaction.
+
+A restore that breaks off, wherever that is, goes on when the same archive is sent again from its
+start: what is written is read and hashed once more, and skipped. While one block is written, the
+next is read.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.errors import Aborted, FailedPrecondition, InvalidArgument, Reason
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.limits import Counted
+from app.kernel.names import EngineName
+from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.transfer.logic.format import Header, Trailer
+from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION
+from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
+from app.memory.transfer.logic.reading import ArchiveReader, Block
+from app.memory.transfer.logic.tallying import PassedLines, warnings_of
+from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
+from app.memory.transfer.store import progress, writing
+from app.memory.transfer.store.progress import RestoreState
+from app.memory.transfer.store.writing import Target
+from app.platform.engines.logic.config import search_language
+from app.platform.engines.services.engine_cache import EngineCache
+from app.platform.engines.services.restoring import RestoringEngines
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.quotas import check_held
+from app.platform.operations.store import idempotency
+
+Charge = Callable[[], Awaitable[None]]
+"""Charges a block to the rate limits, and waits until they allow it."""
+
+_QUOTAS = {
+    MEMORY.name: (Counted.MEMORIES, Counted.BYTES),
+    SESSION.name: (Counted.SESSIONS, Counted.BYTES),
+    "event": (Counted.EVENTS, Counted.BYTES),
+    "streamEvent": (Counted.EVENTS, Counted.BYTES),
+    "summary": (Counted.BYTES,),
+    "revision": (Counted.BYTES,),
+    ARTIFACT.name: (Counted.ARTIFACT_BYTES,),
+    PAGE.name: (Counted.ARTIFACT_BYTES,),
+}
+
+
+@dataclass(frozen=True)
+class RestoreRequest:
+    """The parameters of a request to restore.
+
+    Attributes:
+        engine: that is to be filled.
+        extends_recovery: whether open windows of recovery end later, by the time since the export.
+        once: the key under which the answer of an archive, named by its id, is kept.
+        record_end: records the end in the audit log, in its transaction.
+    """
+
+    engine: EngineName
+    extends_recovery: bool
+    once: Callable[[str], IdempotencyKey]
+    record_end: Callable[[Session], Awaitable[None]]
+
+
+class Restore:
+    """One restore.
+
+    Args:
+        resources: with the database as the caller sees it; the audit log records the transaction
+            in which a request begins or continues the restore.
+        wanted: what the request asks for.
+        charge: called before each block but the first, which the request has paid for.
+    """
+
+    def __init__(self, resources: Resources, wanted: RestoreRequest, charge: Charge) -> None:
+        self._resources = resources
+        self._wanted = wanted
+        self._charge = charge
+        self._embedding = EngineEmbedding.of(resources)
+        self._name = wanted.engine
+        self._header: Header | None = None
+        self._state: RestoreState | None = None
+        self._known: RestoreReasoningEngineResponse | None = None
+        """The answer of a restore of this archive that had ended before."""
+        self._passed = PassedLines()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
+        """Write the archive; return the answer once its trailer is proven.
+
+        Raises:
+            Aborted: another archive is being restored into the engine.
+            FailedPrecondition: the engine is not empty.
+            InvalidArgument: the archive is damaged, cut, or of a later release.
+            NotFound: the engine does not exist.
+            ResourceExhausted: a quota is reached; the restore goes on once it is raised.
+        """
+        async with self._resources.db.snapshot() as session:
+            row = await engines.get(session, self._wanted.engine, even_restoring=True)
+        self._name = name_of(row)
+        reader = ArchiveReader(str(self._name))
+        try:
+            async for piece in pieces:
+                blocks = reader.feed(piece)
+                # In a thread: reading takes CPU time.
+                while (block := await asyncio.to_thread(_next, blocks)) is not None:
+                    await self._take(reader, block)
+            trailer = reader.end()
+            await self._written()
+            return self._known or await self._finish(trailer, dict(reader.passed_over))
+        finally:
+            await self._settled()
+
+    async def _take(self, reader: ArchiveReader, block: Block) -> None:
+        if self._header is None:
+            assert reader.header is not None
+            self._header = reader.header
+            self._state = await self._begin(reader.header)
+            self._passed.now = self._resources.clock.now()
+        else:
+            await self._charge()
+        self._passed.add(block)
+        await self._written()
+        if self._state is not None and block.last >= self._state.next_line:
+            self._writing = asyncio.create_task(self._write(block))
+
+    async def _begin(self, header: Header) -> RestoreState | None:
+        """Return the state of the restore, which begins or goes on; None if it has ended before."""
+        async with self._resources.db.transaction() as session:
+            row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
+            state = RestoreState.of(row)
+            if state is not None:
+                _check_same(self._name, state, header)
+                return state
+            if not await progress.is_empty(session, row.engine_id):
+                self._known = await self._answered(session, header)
+                return None
+            await progress.remove_replaced(session, row.engine_id)
+            state = RestoreState(header.archive_id, 1, await database_now(session))
+            row = await progress.begin(session, row, state)
+            await self._adopt(session, row, header)
+        EngineCache.of(self._resources).forget(self._name.engine)
+        RestoringEngines.of(self._resources).note(self._name.engine)
+        return state
+
+    async def _answered(self, session: Session, header: Header) -> RestoreReasoningEngineResponse:
+        """Return the answer of this archive's restore, which the caller may not have received.
+
+        Raises:
+            FailedPrecondition: there is none, so that something else fills the engine.
+        """
+        once, now = self._wanted.once(header.archive_id), self._resources.clock.now()
+        known = await idempotency.lookup(session, self._name.engine, once, now)
+        if known is not None:
+            answer = idempotency.response_of(known)
+            return RestoreReasoningEngineResponse.model_validate(answer)
+        raise FailedPrecondition(
+            f"{self._name} is not empty: a restore needs an engine without memories (deleted ones"
+            " that can be recovered count), sessions, artifacts, streams and open operations.",
+            Reason.ENGINE_NOT_EMPTY,
+        )
+
+    async def _adopt(self, session: Session, row: EngineRow, header: Header) -> None:
+        """Have the archive's model serve the engine if its vectors can be used."""
+        model_id, length = header.embedding_model, header.dimensions
+        if not header.options.get("vectors") or model_id is None or length is None:
+            return
+        known = await engines.find_length(session, model_id)
+        if model_id == self._embedding.serving(row) and known in {None, length}:
+            await engines.adopt_model(session, row.engine_id, model_id, length)
+
+    async def _write(self, block: Block) -> None:
+        """Write a block, unless another request for the same archive did."""
+        header, engine_id = self._header, self._name.engine
+        assert header is not None
+        async with self._resources.db.in_parts().transaction() as session:
+            row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
+            state = RestoreState.of(row)
+            if state is None:
+                message = f"The restore of {self._name} has ended meanwhile."
+                raise Aborted(message, Reason.CONCURRENT_CHANGE)
+            _check_same(self._name, state, header)
+            if block.last < state.next_line:
+                return
+            if block.first != state.next_line:
+                raise InvalidArgument(
+                    f"The archive goes on at line {state.next_line}, where no block begins.",
+                    Reason.ARCHIVE_INVALID,
+                )
+            if block.lines[0].kind is ENGINE:
+                row = await writing.write_engine(session, engine_id, block.lines[0])
+            await writing.write(session, self._target(row, state, header), block)
+            await self._check_quotas(session, block)
+            await progress.advance(session, engine_id, replace(state, next_line=block.last + 1))
+
+    def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
+        uses_vectors = self._uses_vectors(row, header)
+        since = max(timedelta(), state.start_time - header.export_time)
+        return Target(
+            name=self._name,
+            language=search_language(config_of(row)),
+            model_id=header.embedding_model if uses_vectors else None,
+            later=since if self._wanted.extends_recovery else timedelta(),
+            export_time=header.export_time,
+            now=self._resources.clock.now(),
+        )
+
+    def _uses_vectors(self, row: EngineRow, header: Header) -> bool:
+        is_serving = row.embedding_model is not None
+        has_vectors = bool(header.options.get("vectors"))
+        return is_serving and has_vectors and row.embedding_model == header.embedding_model
+
+    async def _check_quotas(self, session: Session, block: Block) -> None:
+        kinds = {line.kind.name for line in block.lines}
+        for quota in dict.fromkeys(one for kind in kinds for one in _QUOTAS.get(kind, ())):
+            await check_held(session, self._resources.settings, self._name.engine, quota)
+
+    async def _finish(
+        self, trailer: Trailer, passed_over: dict[str, int]
+    ) -> RestoreReasoningEngineResponse:
+        """End the restore in the transaction that accepts the trailer."""
+        header, resources = self._header, self._resources
+        assert header is not None
+        async with resources.db.in_parts().transaction() as session:
+            row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
+            state = RestoreState.of(row)
+            if state is None:
+                return await self._answered(session, header)
+            _check_same(self._name, state, header)
+            for complete in resources.registry.restored:
+                await complete(resources, session, row)
+            used = VectorsUse.USED if self._uses_vectors(row, header) else VectorsUse.EMBEDDING
+            now = resources.clock.now()
+            await progress.finish(session, row.engine_id, now)
+            answer = RestoreReasoningEngineResponse(
+                counts={kind.name: trailer.counts.get(kind.name, 0) for kind in KINDS},
+                vectors=used,
+                past_recovery=self._passed.recovery,
+                past_expiry=self._passed.expiry,
+                warnings=warnings_of(header, trailer, passed_over),
+            )
+            once = self._wanted.once(header.archive_id)
+            await idempotency.claim(session, row.engine_id, once, now)
+            await idempotency.store_response(session, row.engine_id, once, answer.wire())
+            await self._wanted.record_end(session)
+        EngineCache.of(resources).forget(self._name.engine)
+        return answer
+
+    async def _written(self) -> None:
+        """Wait for the block that is being written, if any.
+
+        Raises:
+            ServiceError: it could not be written.
+        """
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+            # Until the write has ended, a cancellation must still find it and wait for it.
+            ended, self._writing = self._writing, None
+            ended.result()
+
+    async def _settled(self) -> None:
+        """Wait for the block that is being written, whether that succeeds or not."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+            if not self._writing.cancelled():
+                # Retrieved, so that asyncio does not log it: an earlier failure is reported.
+                self._writing.exception()
+
+
+def _next(blocks: Iterator[Block]) -> Block | None:
+    return next(blocks, None)
+
+
+def _check_same(name: EngineName, state: RestoreState, header: Header) -> None:
+    if state.archive_id != header.archive_id:
+        raise Aborted(
+            f"The archive {state.archive_id} is being restored into {name}, not"
+            f" {header.archive_id}; send that one, or delete the engine.",
+            Reason.ARCHIVE_MISMATCH,
+            metadata={"restoring": state.archive_id, "sent": header.archive_id},
+        )

@@ -1,0 +1,100 @@
+"""The state of a restore, in the engine's row.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, literal, select, union_all
+
+from app.adapters.db.session import Session
+from app.kernel.wire.scalars import format_timestamp, parse_timestamp
+from app.memory.transfer.store.tables import table_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.tables import OperationRow
+
+_KEPT = ("memories", "sessions", "user_states", "app_states", "streams", "task_namespaces")
+"""Tables of which an engine has no row that is to be filled."""
+_REPLACED = ("tool_policies", "operations", "model_usage")
+"""Tables whose rows the archive's replace: without the former, they tell of nothing."""
+_OPEN = (OperationState.PENDING, OperationState.RUNNING)
+
+
+@dataclass(frozen=True)
+class RestoreState:
+    """The state of a restore that has not ended.
+
+    Attributes:
+        archive_id: of the archive.
+        next_line: the number of the first line that is not written.
+        start_time: the beginning of the restore.
+    """
+
+    archive_id: str
+    next_line: int
+    start_time: datetime
+
+    @classmethod
+    def of(cls, row: EngineRow) -> "RestoreState | None":
+        """Read the state from an engine's row; None: no restore is under way."""
+        stored = row.restore
+        if stored is None:
+            return None
+        start = parse_timestamp(stored["startTime"])
+        return cls(stored["archiveId"], stored["nextLine"], start)
+
+    def wire(self) -> dict[str, Any]:
+        """Return the column's value."""
+        return {
+            "archiveId": self.archive_id,
+            "nextLine": self.next_line,
+            "startTime": format_timestamp(self.start_time),
+        }
+
+
+async def is_empty(session: Session, engine_id: int) -> bool:
+    """Return True if an engine, which the caller has locked, has nothing that could be lost.
+
+    Deleted memories that can be recovered count, as do operations that have not ended.
+    """
+    waiting = select(literal(1)).where(
+        OperationRow.engine_id == engine_id, OperationRow.state.in_(_OPEN)
+    )
+    rows = [
+        select(literal(1)).where(table_of(name).c.engine_id == engine_id).limit(1).subquery()
+        for name in _KEPT
+    ]
+    found = union_all(*(select(row) for row in rows), waiting)
+    return (await session.execute(found.limit(1))).first() is None
+
+
+async def remove_replaced(session: Session, engine_id: int) -> None:
+    """Remove what else an empty engine has of the kinds of an archive."""
+    for name in _REPLACED:
+        table = table_of(name)
+        await session.execute(delete(table).where(table.c.engine_id == engine_id))
+
+
+async def begin(session: Session, row: EngineRow, state: RestoreState) -> EngineRow:
+    """Store the state of a new restore; the engine gets a new version, so that caches notice."""
+    return await engines.update_engine(session, row.engine_id, {"restore": state.wire()})
+
+
+async def advance(session: Session, engine_id: int, state: RestoreState) -> None:
+    """Store that lines are written, in their transaction."""
+    await engines.set_models(session, engine_id, {"restore": state.wire()})
+
+
+async def finish(session: Session, engine_id: int, now: datetime) -> EngineRow:
+    """End a restore: the engine serves from the commit on."""
+    return await engines.update_engine(session, engine_id, {"restore": None, "update_time": now})
+
+
+def names() -> Collection[str]:
+    """Return the tables that decide whether an engine is empty, and those that are replaced."""
+    return {*_KEPT, *_REPLACED}

@@ -1,0 +1,32 @@
+"""The tables of archives, by name: those of features above this one are known by it alone."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from sqlalchemy import Table
+
+from app.adapters.db.base import Base
+
+
+def table_of(name: str) -> Table:
+    """Return a table."""
+    return Base.metadata.tables[name]
+
+
+@cache
+def row_of(name: str) -> type[Base]:
+    """Return the mapped class of a table.
+
+    Raises:
+        KeyError: no class has the table.
+    """
+    rows = {mapper.local_table.name: mapper.class_ for mapper in Base.registry.mappers}  # type: ignore[attr-defined]  # every class here has a table
+    row: type[Base] = rows[name]
+    return row
+
+
+@cache
+def attributes_of(name: str) -> Mapping[str, str]:
+    """Return the attributes of a table's class, by the names of its columns."""
+    properties = row_of(name).__mapper__.column_attrs
+    return {one.columns[0].name: one.key for one in properties}

@@ -1,0 +1,198 @@
+"""Insertion of an archive's lines. All functions take part in the caller's transaction."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from sqlalchemy import select, text
+from sqlalchemy.exc import DataError, IntegrityError
+
+from app.adapters.db.bulk import insert_rows
+from app.adapters.db.session import Session
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.names import EngineName
+from app.memory.memories.logic.restored import RestoredMemory
+from app.memory.memories.store import ledger, vectors
+from app.memory.memories.store.vectors import Vector
+from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE
+from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
+from app.memory.transfer.logic.reading import Block, Line
+from app.memory.transfer.store.tables import attributes_of, row_of, table_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.tables import EngineRow
+
+_INDEXING = "indexing"
+"""The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The engine that is written to, and how.
+
+    Attributes:
+        name: its full name.
+        language: its text-search configuration; None detects it from each fact.
+        model_id: the model whose vectors are used; None: facts are embedded anew.
+        later: the time by which windows of recovery end later.
+        export_time: of the archive; windows that had ended by then stay as they are.
+        now: the present time.
+    """
+
+    name: EngineName
+    language: str | None
+    model_id: str | None
+    later: timedelta
+    export_time: datetime
+    now: datetime
+
+
+async def write_engine(session: Session, engine_id: int, line: Line) -> EngineRow:
+    """Replace the configuration of an engine, which the caller has locked, by the archive's.
+
+    Raises:
+        InvalidArgument: this release does not know such a configuration.
+    """
+    row = await engines.update_engine(session, engine_id, _attributes(ENGINE, [line.values])[0])
+    try:
+        config_of(row)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        message = f"Line {line.number} (engine): memoryBankConfig.{field} is not known here."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
+    return row
+
+
+async def write(session: Session, target: Target, block: Block) -> None:
+    """Insert the lines of a block but the engine's; the caller has locked the engine.
+
+    Raises:
+        InvalidArgument: a line cannot be stored; the message names the block, but no content.
+    """
+    # Plans of the checks of foreign keys are made while the tables are small, and would scan all
+    # of them for each row.
+    await session.execute(text("discard plans"))
+    try:
+        for kind, lines in groupby(block.lines, lambda line: line.kind):
+            await _write_kind(session, target, kind, list(lines))
+    except (IntegrityError, DataError) as error:
+        kinds = ", ".join(dict.fromkeys(line.kind.name for line in block.lines))
+        raise InvalidArgument(
+            f"Lines {block.first} to {block.last} ({kinds}) cannot be stored together.",
+            Reason.ARCHIVE_INVALID,
+            metadata={"lines": f"{block.first}-{block.last}", "kinds": kinds},
+        ) from error
+
+
+async def _write_kind(session: Session, target: Target, kind: Kind, lines: Sequence[Line]) -> None:
+    engine_id = target.name.engine
+    rows = _attributes(kind, [line.values for line in lines])
+    if kind is MEMORY:
+        restored = [
+            RestoredMemory(_later(target, row), _attributes(REVISION, line.revisions))
+            for row, line in zip(rows, lines, strict=True)
+        ]
+        await ledger.restore(session, engine_id, target.language, restored)
+    elif kind is REVISION:
+        await ledger.restore_more(session, engine_id, rows)
+    elif kind is MEMORY_VECTOR:
+        await _write_vectors(session, target, rows)
+    elif kind is not ENGINE:
+        rows = (
+            await _COMPLETING[kind.name](session, target, rows)
+            if kind.name in _COMPLETING
+            else rows
+        )
+        whole = [{**row, "engine_id": engine_id} for row in rows]
+        await insert_rows(row_of(kind.table), session, whole, as_sent=True)
+
+
+def _attributes(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> list[Values]:
+    """Return rows by the attributes of their class in place of its columns."""
+    names = attributes_of(kind.table)
+    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+
+
+def _later(target: Target, memory: Values) -> Values:
+    """Return a memory whose window of recovery was still open at the export with a later end."""
+    until = memory["recover_until"]
+    if until is None or until <= target.export_time:
+        return memory
+    return {**memory, "recover_until": until + target.later}
+
+
+async def _write_vectors(session: Session, target: Target, rows: Sequence[Values]) -> None:
+    """Store the vectors of the model that serves; memories without one stay in the queue."""
+    used = {row["memory_id"]: row["vector"] for row in rows if row["model_id"] == target.model_id}
+    if not used or target.model_id is None:
+        return
+    engine_id = target.name.engine
+    memories = table_of(MEMORY.table)
+    statement = select(memories.c.memory_id, memories.c.fact).where(
+        memories.c.engine_id == engine_id, memories.c.memory_id.in_(list(used))
+    )
+    found = {row[0]: row[1] for row in await session.execute(statement)}
+    given = {
+        memory_id: (found[memory_id], Vector(np.asarray(vector, np.float32)))
+        for memory_id, vector in used.items()
+        if found.get(memory_id) is not None
+    }
+    if given.keys() != used.keys():
+        message = "A vector belongs to a memory without a fact, or to none."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    ids = list(given)
+    done = await vectors.embed(session, engine_id, target.model_id, given, target.now)
+    await vectors.end_waits(session, engine_id, ids, done, target.now)
+
+
+async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
+    """Return pages with the places of their artifacts.
+
+    Raises:
+        InvalidArgument: an artifact is not in the engine.
+    """
+    artifacts = table_of(ARTIFACT.table)
+    ids = {row["content_id"] for row in rows}
+    statement = select(artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace).where(
+        artifacts.c.engine_id == target.name.engine, artifacts.c.content_id.in_(ids)
+    )
+    found = {content_id: place for content_id, *place in await session.execute(statement)}
+    if ids - found.keys():
+        message = "A page belongs to an artifact that is not in the archive."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    return [
+        {**row, **dict(zip(("memory", "namespace"), found[row["content_id"]], strict=True))}
+        for row in rows
+    ]
+
+
+async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> list[Values]:
+    """Return the artifacts whose bytes are in the archive, to be cut into chunks at the end."""
+    kept = [row for row in rows if row[OMITTED] is None]
+    return [
+        {**{name: row[name] for name in row if name != OMITTED}, "state": _INDEXING} for row in kept
+    ]
+
+
+async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
+    """Return operations of the engine that is written to."""
+    return [
+        {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
+    ]
+
+
+_COMPLETING: Mapping[
+    str, Callable[[Session, Target, Sequence[Values]], Awaitable[list[Values]]]
+] = {
+    PAGE.name: _placed_pages,
+    ARTIFACT.name: _begun_artifacts,
+    OPERATION.name: _named_operations,
+}
+"""By kind: what adds to its rows the columns that an archive lacks."""

@@ -1,0 +1,202 @@
+"""The implementation of `memory-bank restore`: a client of the REST API."""
+
+import gzip
+import json
+import secrets
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import typer
+
+from app.adapters.api_client import ApiClient
+from app.adapters.terminal import FAILED, MISUSED, fail
+from app.kernel.errors import InvalidArgument
+from app.memory.transfer.logic.comparing import ArchiveDigests
+from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE, Header
+from app.memory.transfer.logic.reading import ArchiveReader
+from app.process.progress import progress
+from app.process.remote_api import connected, engine_path
+
+NEW = "new"
+"""The engine that the command creates."""
+_NOTE_SUFFIX = ".restoring"
+_GZIP = b"\x1f\x8b"
+_PIECE_BYTES = 256 * 1024
+_PRIVATE = 0o600
+
+
+@dataclass(frozen=True)
+class WantedRestore:
+    """The arguments of the command."""
+
+    file: Path
+    engine: str
+    extends_recovery: bool
+    verifies: bool
+
+
+def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
+    """Restore an archive and print the result; exit with 1 if the verification finds a difference.
+
+    Exits with 2 if the file cannot be read.
+    """
+    header = _header_of(wanted.file)
+    with connected(url, key_file) as api:
+        path = _engine(api, url or "", wanted, header)
+        typer.echo(f"Restoring into {path.removeprefix('/')}.", err=True)
+        query = {"extendRecovery": True} if wanted.extends_recovery else {}
+        with _sent(wanted.file) as (pieces, media_type):
+            answer = api.upload(f"{path}:restore", pieces, media_type, query)
+        _note_of(wanted.file).unlink(missing_ok=True)
+        for kind, count in answer["counts"].items():
+            if count:
+                typer.echo(f"{kind}: {count}")
+        for name, meaning in _PASSED.items():
+            if answer[name]:
+                typer.echo(f"{meaning}: {answer[name]}")
+        if answer["vectors"] != "USED":
+            typer.echo("Facts are embedded in the background; searches go by words meanwhile.")
+        for warning in answer["warnings"]:
+            typer.echo(f"Warning: {warning}", err=True)
+        typer.echo(f"Restored: {path.removeprefix('/')}")
+        if wanted.verifies:
+            _verify(api, path, wanted, header, uses_vectors=answer["vectors"] == "USED")
+
+
+_PASSED = {
+    "pastRecovery": "Deleted memories past recovery, removed soon",
+    "pastExpiry": "Expired, removed soon",
+}
+
+
+def _header_of(file: Path) -> Header:
+    reader = ArchiveReader()
+    try:
+        with file.open("rb") as opened:
+            while reader.header is None and (data := opened.read(_PIECE_BYTES)):
+                for _ in reader.feed(data):
+                    break
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}.", MISUSED)
+    except InvalidArgument as error:
+        fail(f"{file}: {error.message}", FAILED)
+    if reader.header is None:
+        fail(f"{file} is no archive: it has no header.", FAILED)
+    return reader.header
+
+
+def _engine(api: ApiClient, url: str, wanted: WantedRestore, header: Header) -> str:
+    """Return the path of the engine; a new one is created once, however often the command runs."""
+    if wanted.engine != NEW:
+        return engine_path(wanted.engine)
+    note = _note_of(wanted.file)
+    known = _noted(note)
+    if known.get("archiveId") != header.archive_id or known.get("url") != url:
+        known = {"archiveId": header.archive_id, "url": url, "requestId": secrets.token_hex(16)}
+        _write(note, known)
+    if "engine" not in known:
+        query = {"requestId": known["requestId"]}
+        created = api.ask("POST", "/reasoningEngines", {}, query)
+        known["engine"] = created["response"]["name"].rpartition("/")[2]
+        _write(note, known)
+    return engine_path(known["engine"])
+
+
+def _note_of(file: Path) -> Path:
+    """Return the file that notes the new engine until the archive is in it."""
+    return file.with_name(file.name + _NOTE_SUFFIX)
+
+
+def _noted(note: Path) -> dict[str, str]:
+    try:
+        found = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(note: Path, known: dict[str, str]) -> None:
+    part = note.with_name(note.name + ".part")
+    try:
+        part.touch(_PRIVATE)
+        part.write_text(json.dumps(known), encoding="utf-8")
+        part.replace(note)
+    except OSError as error:
+        fail(
+            f"{note}, which notes the new engine, cannot be written: {error.strerror}; create an"
+            " engine yourself and name it by --engine.",
+            MISUSED,
+        )
+
+
+@contextmanager
+def _sent(file: Path) -> Iterator[tuple[Iterator[bytes], str]]:
+    """Yield the bytes of a file, whose progress is shown, and their media type."""
+    size = file.stat().st_size
+    with file.open("rb") as opened, progress("Restoring", size, "bytes") as shown:
+        is_zipped = opened.read(len(_GZIP)) == _GZIP
+        opened.seek(0)
+
+        def pieces() -> Iterator[bytes]:
+            while data := opened.read(_PIECE_BYTES):
+                yield data
+                shown.advance(len(data))
+
+        yield pieces(), MEDIA_TYPE if is_zipped else NDJSON_TYPE
+
+
+def _verify(
+    api: ApiClient, path: str, wanted: WantedRestore, header: Header, *, uses_vectors: bool
+) -> None:
+    """Export the engine again and compare; end the command with 1 if the archives differ."""
+    with_vectors = uses_vectors and bool(header.options.get("vectors"))
+    query = {
+        "vectors": with_vectors,
+        "artifacts": bool(header.options.get("artifacts", True)),
+        "sessions": bool(header.options.get("sessions", True)),
+    }
+    second = wanted.file.with_name(wanted.file.name + ".verifying")
+    try:
+        with api.download(f"{path}:export", query) as pieces, second.open("wb") as opened:
+            second.chmod(_PRIVATE)
+            for data in pieces:
+                opened.write(data)
+        by = _header_of(second).export_time
+        first_digests = _digests(wanted.file, by, wanted)
+        second_digests = _digests(second, by, wanted)
+    finally:
+        second.unlink(missing_ok=True)
+    # Embedding them in the background is work of this service.
+    ignored = () if with_vectors else ("vector", "usage")
+    unlike = [one for one in first_digests.unlike(second_digests) if not one.startswith(ignored)]
+    if unlike:
+        fail("The restored engine differs from the archive in " + "; ".join(unlike) + ".", FAILED)
+    passed = first_digests.passed
+    left_out = (
+        f" {passed} lines and revisions that have expired since were left out." if passed else ""
+    )
+    typer.echo(f"Verified: the restored engine is what the archive has.{left_out}")
+
+
+def _digests(file: Path, by: datetime, wanted: WantedRestore) -> ArchiveDigests:
+    digests = ArchiveDigests(by, wanted.extends_recovery)
+    try:
+        digests.add(_lines(file))
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        fail(f"{file} cannot be compared: {error}.", FAILED)
+    return digests
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        is_zipped = opened.read(len(_GZIP)) == _GZIP
+        opened.seek(0)
+        if not is_zipped:
+            yield from opened
+            return
+        with gzip.open(opened) as unzipped:
+            yield from unzipped

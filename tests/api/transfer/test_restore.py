@@ -1,0 +1,247 @@
+"""Restore: what an archive has is there, whatever breaks off between; what is no archive is not."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import text
+
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.transfer.logic.format import ArchiveWriter, line_of
+from app.memory.transfer.logic.memory_kinds import ENGINE
+from app.process.main import create_app
+from tests.conftest import ADMIN_KEY, START
+from tests.support.bank import ENGINE_URL, Json, ok
+from tests.support.errors import refusal
+from tests.support.keys import client_with, make_key
+from tests.support.operations import create_memory
+from tests.support.restores import ARCHIVE, EXPORTED, GZIP, archive_of, zipped
+from tests.support.totals import held, recounted
+
+RESTORE = f"{ENGINE_URL}:restore"
+OTHER = "7e0c7f9e-0000-4000-8000-000000000000"
+
+
+async def restored(client: httpx.AsyncClient, archive: bytes, **query: str) -> Json:
+    answer = await client.post(RESTORE, content=zipped(archive), headers=GZIP, params=query)
+    return ok(answer)
+
+
+async def count(database: Database, table: str) -> int:
+    async with database.snapshot() as session:
+        return int((await session.execute(text(f"select count(*) from {table}"))).scalar_one())
+
+
+async def restore_state(database: Database) -> Any:
+    async with database.snapshot() as session:
+        return (await session.execute(text("select restore from engines"))).scalar_one()
+
+
+async def facts(client: httpx.AsyncClient) -> list[str]:
+    listed = ok(await client.get("/memories", params={"pageSize": "1000"}))
+    return sorted(memory["fact"] for memory in listed["memories"])
+
+
+async def test_memories_come_back_with_their_revisions_and_times(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    engine = {"display_name": "Old", "bank_config": {"ttlConfig": {"defaultTtl": "99s"}}}
+    answer = await restored(client, archive_of(3, revisions=3, engine=engine))
+    assert answer["counts"]["memory"] == 3
+    assert answer["vectors"] == "EMBEDDING"
+    assert (answer["pastRecovery"], answer["pastExpiry"]) == (0, 0)
+    assert len(answer["warnings"]) == 1
+    memory = ok(await client.get("/memories/m000001"))
+    assert memory["fact"] == "I own the bicycle with the number 1."
+    assert memory["createTime"] == "2026-01-09T12:00:00Z"
+    listed = ok(await client.get("/memories/m000001/revisions"))["memoryRevisions"]
+    assert len(listed) == 3
+    found = ok(await client.get(ENGINE_URL))
+    assert found["displayName"] == "Old"
+    assert found["contextSpec"]["memoryBankConfig"] == engine["bank_config"]
+    assert await restore_state(database) is None
+    assert await count(database, "unembedded_memories") == 3
+    assert await held(database) == await recounted(database)
+
+
+async def test_more_revisions_than_a_line_has_room_for(client: httpx.AsyncClient) -> None:
+    await restored(client, archive_of(2, revisions=330))
+    query = {"pageSize": "1000"}
+    listed = ok(await client.get("/memories/m000001/revisions", params=query))
+    assert len(listed["memoryRevisions"]) == 330
+
+
+async def test_plain_lines_are_taken_as_well(client: httpx.AsyncClient) -> None:
+    headers = {"content-type": "application/x-ndjson"}
+    answer = await client.post(RESTORE, content=archive_of(1), headers=headers)
+    assert ok(answer)["counts"]["memory"] == 1
+
+
+async def test_what_is_cut_goes_on(client: httpx.AsyncClient, database: Database) -> None:
+    """Every length of the archive that ends within another block."""
+    archive = archive_of(1200)
+    for part in (0.1, 0.3, 0.6, 0.9, 0.9999):
+        cut = archive[: int(len(archive) * part)]
+        answer = await client.post(RESTORE, content=zipped(cut), headers=GZIP)
+        assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_TRUNCATED")
+    assert (await restore_state(database))["archiveId"] == ARCHIVE
+    assert await count(database, "memories") == 1200
+    assert (await restored(client, archive))["counts"]["memory"] == 1200
+    assert await count(database, "memories") == 1200
+    assert await count(database, "memory_revisions") == 2400
+    assert await held(database) == await recounted(database)
+
+
+async def test_a_repeated_restore_gets_its_answer(client: httpx.AsyncClient) -> None:
+    """The first answer may have been lost on its way."""
+    first = await restored(client, archive_of(2))
+    assert await restored(client, archive_of(2)) == first
+
+
+async def test_an_engine_with_anything_is_refused(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    memory = await create_memory(client, "x")
+    for _ in range(2):
+        answer = await client.post(RESTORE, content=zipped(archive_of(1)), headers=GZIP)
+        assert refusal(answer) == (400, "FAILED_PRECONDITION", "ENGINE_NOT_EMPTY")
+        # A deleted memory counts as well.
+        await client.delete(f"http://test/v1beta1/{memory['name']}")
+    assert await count(database, "memories") == 1
+
+
+async def test_another_archive_is_refused_until_the_first_has_ended(
+    client: httpx.AsyncClient,
+) -> None:
+    first, other = archive_of(600), archive_of(2, archive_id=OTHER)
+    cut = zipped(first[: len(first) // 2])
+    assert refusal(await client.post(RESTORE, content=cut, headers=GZIP))[0] == 400
+    answer = await client.post(RESTORE, content=zipped(other), headers=GZIP)
+    assert refusal(answer) == (409, "ABORTED", "ARCHIVE_MISMATCH")
+    assert ARCHIVE in answer.text
+    assert OTHER in answer.text
+    await restored(client, first)
+
+
+async def test_a_flipped_byte_is_named_and_nothing_of_its_block_is_stored(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    archive = archive_of(600)
+    place = archive.index(b"number 400.")
+    flipped = archive[:place] + b"N" + archive[place + 1 :]
+    answer = await client.post(RESTORE, content=zipped(flipped), headers=GZIP)
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
+    assert "memory" in answer.json()["error"]["message"]
+    assert await count(database, "memories") == 249
+    await restored(client, archive)
+    assert await count(database, "memories") == 600
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"create_time": START + timedelta(minutes=6)},
+        {"delete_time": EXPORTED},
+        {"fact": "a" + "\u00e9"},
+    ],
+    ids=["from the future", "half a deletion", "not its revision"],
+)
+async def test_what_the_ledger_never_wrote_is_refused(
+    client: httpx.AsyncClient, changed: Json
+) -> None:
+    archive = archive_of(2, changed={1: changed})
+    if "fact" in changed:
+        # The revisions have it, but not the memory.
+        lines = [json.loads(line) for line in archive.splitlines()]
+        assert lines[3]["fact"] == changed["fact"]
+        archive = _with_other_fact(lines)
+    answer = await client.post(RESTORE, content=zipped(archive), headers=GZIP)
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
+    assert "memories/m000001" in answer.json()["error"]["message"]
+
+
+def _with_other_fact(lines: list[Json]) -> bytes:
+    """Return an archive, with right digests, whose second memory has another fact."""
+    writer = ArchiveWriter()
+    header, engine, *memories = lines[:4]
+    written = [line_of(header.pop("kind"), header)]
+    engine.pop("kind")
+    written.append(writer.add(ENGINE, engine))
+    for memory in memories:
+        memory.pop("kind")
+        revisions = memory.pop("revisions")
+        fact = "Another fact." if memory["memoryId"] == "m000001" else memory["fact"]
+        written.append(writer.add_memory({**memory, "fact": fact}, revisions))
+    return b"".join([*written, writer.end({})])
+
+
+async def test_windows_of_recovery_end_when_they_did_or_later(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    deleted = {
+        "revisions": 0,
+        "delete_time": EXPORTED - timedelta(hours=1),
+        "recover_until": EXPORTED + timedelta(hours=47),
+    }
+    long_gone = {**deleted, "recover_until": EXPORTED - timedelta(minutes=1)}
+    expired = {"expire_time": START - timedelta(days=1)}
+    changed: dict[int, Json] = {0: deleted, 1: long_gone, 2: expired}
+    archive = archive_of(4, changed=changed)
+    answer = await restored(client, archive)
+    assert (answer["pastRecovery"], answer["pastExpiry"]) == (2, 1)
+    async with database.snapshot() as session:
+        ends = await session.execute(text("select recover_until from memories order by memory_id"))
+        assert next(ends)[0] == deleted["recover_until"]
+
+
+async def test_open_windows_of_recovery_can_be_extended(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    deleted = {
+        "revisions": 0,
+        "delete_time": EXPORTED - timedelta(hours=1),
+        "recover_until": EXPORTED + timedelta(hours=47),
+    }
+    closed = {**deleted, "recover_until": EXPORTED - timedelta(minutes=1)}
+    await restored(client, archive_of(2, changed={0: deleted, 1: closed}), extendRecovery="true")
+    async with database.snapshot() as session:
+        rows = await session.execute(text("select recover_until from memories order by memory_id"))
+        ends = [row[0] for row in rows]
+    assert ends == [START + timedelta(hours=47), closed["recover_until"]]
+    ok(await client.post("/memories/m000000:undelete"))
+
+
+async def test_a_quota_stops_it_and_raising_the_quota_finishes_it(
+    resources: Resources, client: httpx.AsyncClient, database: Database
+) -> None:
+    settings = resources.settings.model_copy(update={"engine_max_memories": 300})
+    few = replace(resources, settings=settings)
+    archive = zipped(archive_of(600))
+    async with client_with(create_app(few), ADMIN_KEY) as bounded:
+        answer = await bounded.post(RESTORE, content=archive, headers=GZIP)
+    assert refusal(answer) == (429, "RESOURCE_EXHAUSTED", "QUOTA_EXHAUSTED")
+    assert (await restore_state(database))["nextLine"] == 251
+    ok(await client.post(RESTORE, content=archive, headers=GZIP))
+    assert await count(database, "memories") == 600
+
+
+async def test_who_may_not_is_refused(app: FastAPI, database: Database, clock: FixedClock) -> None:
+    bound: Json = {"scope_conditions": {"user_id": ["42"]}}
+    for roles, options in ((["viewer"], {}), (["editor"], {}), (["admin"], bound)):
+        key = await make_key(database, clock.now(), *roles, **options)
+        async with client_with(app, key) as caller:
+            answer = await caller.post(RESTORE, content=zipped(archive_of(1)), headers=GZIP)
+        assert refusal(answer) == (403, "PERMISSION_DENIED", "PERMISSION_MISSING")
+
+
+async def test_another_media_type_is_refused(client: httpx.AsyncClient) -> None:
+    answer = await client.post(RESTORE, content=b"{}", headers={"content-type": "text/plain"})
+    assert refusal(answer)[0] == 415
+    answer = await client.post(RESTORE, content=b"no archive", headers=GZIP)
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
