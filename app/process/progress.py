@@ -1,0 +1,113 @@
+"""Progress of long commands on standard error: a bar on a terminal, a line a minute elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TextIO
+
+from app.adapters.terminal import fail
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C has ended."""
+_LINE_SECONDS = 60.0
+
+
+@dataclass
+class Progress:
+    """Counts of work that is under way.
+
+    Attributes:
+        doing: the work, such as "Importing".
+        total: the whole of it, in any measure such as rows or bytes; None if it is not known.
+        unit: the name of what is counted.
+        rows: units done so far.
+        done: the part of `total` that is done.
+    """
+
+    doing: str
+    total: int | None
+    unit: str
+    show: Callable[["Progress"], None]
+    seconds: Callable[[], float]
+    rows: int = 0
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self._began = self.seconds()
+
+    def advance(self, rows: int = 1, amount: int | None = None) -> None:
+        """Count more rows, and show them if it is time.
+
+        `amount` is the part of the total that they were, where it is not counted in rows.
+        """
+        self.rows += rows
+        self.done += rows if amount is None else amount
+        self.show(self)
+
+    def __str__(self) -> str:
+        """Return the count, the rate and the time left, as far as they are known."""
+        elapsed = self.seconds() - self._began
+        parts = [f"{self.rows:,} {self.unit}"]
+        if elapsed > 0:
+            parts.append(f"{self.rows / elapsed:,.0f} {self.unit}/s")
+        if elapsed > 0 and self.done > 0 and self.total is not None:
+            left = elapsed * max(0, self.total - self.done) / self.done
+            parts.append(f"{timedelta(seconds=round(left))} left")
+        return ", ".join(parts)
+
+
+@contextmanager
+def progress(
+    doing: str,
+    total: int | None = None,
+    unit: str = "rows",
+    *,
+    stream: TextIO | None = None,
+    seconds: Callable[[], float] = time.monotonic,
+) -> Iterator[Progress]:
+    """Yield a count whose `advance` shows how far the work is; the bar goes when the work ends."""
+    out = stream or sys.stderr
+    if not out.isatty():
+        yield Progress(doing, total, unit, _lines(out, seconds), seconds)
+        return
+    # Imported here, so that other commands start without it.
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - as above
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"))
+    with Bar(*columns, console=Console(file=out), transient=True) as bar:
+        task = bar.add_task(doing, total=total, count="")
+        yield Progress(
+            doing,
+            total,
+            unit,
+            lambda now: bar.update(task, completed=now.done, count=str(now)),
+            seconds,
+        )
+
+
+def _lines(out: TextIO, seconds: Callable[[], float]) -> Callable[[Progress], None]:
+    """Return what writes a line if the last one is a minute old."""
+    last = seconds()
+
+    def show(now: Progress) -> None:
+        nonlocal last
+        if seconds() - last >= _LINE_SECONDS:
+            last = seconds()
+            out.write(f"{now.doing}: {now}.\n")
+            out.flush()
+
+    return show
+
+
+@contextmanager
+def stoppable(sentence: str) -> Iterator[None]:
+    """End the command with a sentence and status 130 on Ctrl-C: it says what is left to do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        fail(sentence, INTERRUPTED)
