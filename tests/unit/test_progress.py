@@ -8,7 +8,6 @@ from typing_extensions import override
 
 from app.process.progress import INTERRUPTED, progress, stoppable
 
-
 _ERASED = "\x1b[1A\x1b[2K"
 """One line up, and away with it."""
 
