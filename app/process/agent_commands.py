@@ -13,10 +13,9 @@ from typing import Annotated
 import typer
 
 from app.adapters.terminal import MISUSED, fail
+from app.process.remote_api import KEY_VARIABLE, URL_VARIABLE
 from app.settings.environment import PREFIX, environment
 
-KEY_VARIABLE = f"{PREFIX}CLIENT_KEY"
-_URL_VARIABLE = f"{PREFIX}CLIENT_URL"
 _DEFAULT_PORT = 8_000
 _PATH = "/mcp"
 _NAME = "memory"
@@ -27,7 +26,7 @@ def mcp(
     *,
     url: Annotated[
         str | None,
-        typer.Option(help=f"The service's MCP endpoint; absent: {_URL_VARIABLE} and /mcp."),
+        typer.Option(help=f"The service's MCP endpoint; absent: {URL_VARIABLE} and /mcp."),
     ] = None,
     scope: Annotated[
         list[str] | None,
@@ -60,7 +59,7 @@ def endpoint() -> str:
     """Return the URL of the MCP endpoint as clients see it."""
     known = environment()
     port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
-    named = (known.get(variable) for variable in (_URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))
+    named = (known.get(variable) for variable in (URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))
     return (next(filter(None, named), None) or f"http://127.0.0.1:{port}").rstrip("/") + _PATH
 
 

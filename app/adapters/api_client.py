@@ -1,0 +1,157 @@
+"""A blocking client of the service's REST API, for commands."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+
+JSON = "application/json"
+_BASE = "/v1beta1"
+_CONNECT_SECONDS = 10.0
+_SECONDS = 300.0
+"""The longest wait for the next bytes: of an answer to a chunk, of an export's next part."""
+_REFUSALS = 400
+_SHOWN_CHARS = 500
+
+Query = Mapping[str, str | int | bool]
+"""The parameters of a query."""
+
+
+class RemoteError(Exception):
+    """The service refused a request, or could not be reached.
+
+    Attributes:
+        message: one sentence for a person.
+        status: the HTTP status; None: there was no answer.
+        reason: the reason of the error, such as `PERMISSION_MISSING`; None: none was given.
+        metadata: what the reason names.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        status: int | None = None,
+        reason: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.reason = reason
+        self.metadata = dict(metadata or {})
+
+
+class ApiClient:
+    """Calls of one service with one key. Paths begin after `/v1beta1`.
+
+    Args:
+        url: the service's, such as `http://127.0.0.1:8000`.
+        key: an API key or a token.
+    """
+
+    def __init__(self, url: str, key: str) -> None:
+        self._url = url.rstrip("/")
+        self._client = httpx2.Client(
+            base_url=self._url + _BASE,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
+        )
+
+    def __enter__(self) -> "ApiClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        query: Query | None = None,
+    ) -> dict[str, Any]:
+        """Send a request with a JSON body or none; return the JSON answer.
+
+        Raises:
+            RemoteError: the service refuses it, or cannot be reached.
+        """
+        with self._errors():
+            response = self._client.request(method, path, json=body, params=_text(query))
+        return _answer(response)
+
+    def upload(
+        self,
+        path: str,
+        content: Iterable[bytes],
+        media_type: str,
+        query: Query | None = None,
+    ) -> dict[str, Any]:
+        """Post a body of any length, piece by piece; return the JSON answer.
+
+        Raises:
+            RemoteError: the service refuses it, or cannot be reached.
+        """
+        headers = {"Content-Type": media_type}
+        with self._errors():
+            response = self._client.post(
+                path, content=content, headers=headers, params=_text(query)
+            )
+        return _answer(response)
+
+    @contextmanager
+    def download(self, path: str, query: Query | None = None) -> Iterator[Iterator[bytes]]:
+        """Open an answer of any length; yield an iterator over its bytes as they arrive.
+
+        Raises:
+            RemoteError: the service refuses it, cannot be reached, or breaks off.
+        """
+        with (
+            self._errors(),
+            self._client.stream("GET", path, params=_text(query)) as response,
+        ):
+            if response.status_code >= _REFUSALS:
+                response.read()
+                _answer(response)
+            yield response.iter_raw()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            raise RemoteError(f"No service answers at {self._url}: {error}.") from error
+        except httpx2.TimeoutException as error:
+            raise RemoteError(f"The service at {self._url} does not answer in time.") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise RemoteError(f"The connection to {self._url} failed: {error}.") from error
+
+
+def _text(query: Query | None) -> dict[str, str]:
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (query or {}).items()
+    }
+
+
+def _answer(response: httpx2.Response) -> dict[str, Any]:
+    """Return the JSON of an answer.
+
+    Raises:
+        RemoteError: it is an error, or no answer of this service.
+    """
+    try:
+        body = response.json()
+        if response.status_code < _REFUSALS:
+            return dict(body)
+        error = body["error"]
+        info = next((one for one in error.get("details", ()) if "reason" in one), {})
+        message = str(error["message"])
+    except (json.JSONDecodeError, UnicodeDecodeError, LookupError, TypeError, ValueError):
+        shown = response.text[:_SHOWN_CHARS] or "nothing"
+        raise RemoteError(
+            f"The answer with status {response.status_code} is not this service's: {shown}",
+            response.status_code,
+        ) from None
+    raise RemoteError(message, response.status_code, info.get("reason"), info.get("metadata"))
