@@ -1,0 +1,1 @@
+"""Formats of archives and of other products (pure)."""
