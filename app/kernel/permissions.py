@@ -43,6 +43,8 @@ class Permission(StrEnum):
     ENGINES_DELETE = "engines.delete"
     MEMORIES_PURGE = "memories.purge"
     """Also needed to erase a single memory permanently."""
+    MEMORIES_IMPORT = "memories.import"
+    """Also needed to import memories with the times that they had elsewhere."""
     KEYS_MANAGE = "keys.manage"
     AUDIT_LIST = "audit.list"
     """The audit of an engine."""

@@ -130,7 +130,10 @@ def test_imports_and_exports_are_streams(bank: Client) -> None:
     assert bank.memories.import_(rows)["imported"] == 3
     line = b'{"scope": {"user_id": "42"}, "fact": "Fact 0.", "memoryId": "m0"}\n'
     assert bank.memories.import_(io.BytesIO(line))["existing"] == 1
-    assert len(list(bank.memories.revisions.export())) == 3
+    changed = [{"scope": _SCOPE, "fact": "Fact 3.", "memoryId": "m0"}]
+    answer = bank.memories.import_(changed, overwrite=True, import_id="run", max_errors=10_000)
+    assert (answer["changedHere"], answer["overwritten"]) == (1, 1)
+    assert len(list(bank.memories.revisions.export())) == 4
     assert {event["method"] for event in bank.audit.export()} >= {"importMemories"}
 
 

@@ -1,19 +1,29 @@
 """Routes of bulk creation."""
 
-from fastapi import Request
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Query, Request
 
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
-from app.memory.bulk.schemas import BatchCreateMemoriesRequest, ImportMemoriesResponse
+from app.memory.bulk.schemas import (
+    MAX_ERRORS,
+    MIN_ERRORS,
+    BatchCreateMemoriesRequest,
+    ImportMemoriesResponse,
+)
 from app.memory.bulk.services.bulk import BulkService
+from app.memory.bulk.services.plan import ImportOptions
 from app.memory.bulk.services.work import Import
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.admission import Gate
 from app.web.body import media_type, pieces
-from app.web.context import Context, Mutation
+from app.web.context import MAX_REQUEST_ID_CHARS, Context, Mutation, RequestContext
 from app.web.demands import WORK, change
 from app.web.names import EnginePath
 from app.web.ndjson import MEDIA_TYPE
@@ -39,6 +49,31 @@ router = Router(
     },
 )
 
+_ImportId = Annotated[
+    str | None,
+    Query(
+        alias="importId",
+        description="Id of an import of several requests. Those with the same id, of one caller"
+        " and within 24 hours of the first, are one operation, which can be undone as a whole.",
+        json_schema_extra={"maxLength": MAX_REQUEST_ID_CHARS},
+    ),
+]
+_Overwrite = Annotated[
+    bool | None,
+    Query(
+        description="True: memories that exist with other content get that of their lines;"
+        " needs `memories.update`. Else they are left alone."
+    ),
+]
+_MaxErrors = Annotated[
+    int,
+    Query(
+        alias="maxErrors",
+        ge=MIN_ERRORS,
+        le=MAX_ERRORS,
+        description="Maximum number of failed lines that are listed.",
+    ),
+]
 _TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/json")
 """A single line is plain JSON, too."""
 
@@ -64,7 +99,8 @@ async def batch_create_memories(
     openapi_extra={
         "requestBody": {
             "required": True,
-            "description": "One memory a line, as for `createMemory`, with or without `memoryId`.",
+            "description": "One memory a line, as for `createMemory`, with or without `memoryId`,"
+            " `createTime` and `updateTime`.",
             "content": {
                 MEDIA_TYPE: {
                     "schema": {"type": "string"},
@@ -75,13 +111,29 @@ async def batch_create_memories(
     },
 )
 async def import_memories(
-    request: Request, context: Context, engine: EnginePath
+    request: Request,
+    context: Context,
+    engine: EnginePath,
+    import_id: _ImportId = None,
+    overwrite: _Overwrite = None,
+    max_errors: _MaxErrors = MIN_ERRORS,
 ) -> ImportMemoriesResponse:
     """Store memories as they are given, from a body of any length, as it arrives.
 
     A line that cannot be read stops no other. Lines whose memories exist already, under their
-    `memoryId` and with this content, are skipped: an import that broke off can be sent again.
+    `memoryId` and with this content, are skipped: an import that broke off can be sent again. A
+    line whose memory is deleted and can be recovered brings it back, with `memories.rollback`.
+    `createTime` and `updateTime` are kept with `memories.import`; without it such a line fails.
     """
+    if overwrite:
+        context.require(Permission.MEMORIES_UPDATE)
+    options = ImportOptions(
+        work=_shared(context, import_id),
+        overwrite=bool(overwrite),
+        max_errors=max_errors,
+        may_set_times=context.caller.may(Permission.MEMORIES_IMPORT),
+        may_restore=context.caller.may(Permission.MEMORIES_ROLLBACK),
+    )
     if media_type(request.headers.get("content-type")) not in _TYPES:
         message = f"Content-Type: must be {MEDIA_TYPE}."
         raise InvalidArgument(message, Reason.CONTENT_TYPE_NOT_JSON, http=415)
@@ -92,5 +144,24 @@ async def import_memories(
         BulkService.of(context.resources),
         engine,
         lambda: gate.limits.charge(caller, engine.engine, cost),
+        options,
     )
     return await importing.run(pieces(request))
+
+
+def _shared(context: RequestContext, import_id: str | None) -> IdempotencyKey | None:
+    """Return the key of the operation that requests with an import id share."""
+    # Generated clients send an empty id for none.
+    if not import_id:
+        return None
+    if not (import_id.isprintable() and len(import_id) <= MAX_REQUEST_ID_CHARS):
+        raise InvalidArgument.of_field(
+            "importId", f"must have at most {MAX_REQUEST_ID_CHARS} printable characters."
+        )
+    return IdempotencyKey(
+        caller=context.caller.identity,
+        # No request id has a line break, so none is met by accident.
+        request_id=f"{_IMPORT}\n{import_id}",
+        request_hash=IdempotencyKey.hash_of(_IMPORT),
+        keep=timedelta(seconds=context.resources.settings.idempotency_seconds),
+    )

@@ -4,7 +4,7 @@ These methods are not in the API whose clients are served here. Source: google.a
 choice between all or none and each for itself; a memory is given as for `memories.create`.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
@@ -12,13 +12,15 @@ from pydantic_core import CoreSchema, core_schema
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.answers import KnownMemory, NamedMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
 from app.platform.operations.schemas import OperationError
 
 MAX_BATCH = 500
-MAX_ERRORS = 100
-"""Failed lines of an import that are listed; further ones are only counted."""
+MIN_ERRORS = 100
+MAX_ERRORS = 10_000
+"""Bounds of the failed lines of an import that are listed; further ones are only counted."""
 
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
@@ -89,19 +91,32 @@ class BatchCreateMemoriesResponse(WireModel):
 
 
 class AnsweredImport(WireModel):
-    """The count of an import, in the operation that records it."""
+    """The counts of an import, in the operation that records it."""
 
     imported: int = Field(description="Number of memories that were created.")
+    restored: int = Field(
+        0,
+        description="Number of deleted memories that were brought back with their lines' content.",
+    )
+    overwritten: int = Field(
+        0, description="Number of memories that got the content of their lines, with `overwrite`."
+    )
 
 
 class ImportedMemory(CreateMemoryRequest):
-    """A line of an import: a memory, and optionally its id."""
+    """A line of an import: a memory, and optionally its id and its times elsewhere."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
     )
 
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "etag"})
+
     memory_id: MemoryId | None = _MEMORY_ID
+    create_time: Timestamp | None = Field(None, description="Time of its creation; absent: now.")
+    update_time: Timestamp | None = Field(
+        None, description="Time of its last change; absent: `createTime`."
+    )
 
 
 class LineError(WireModel):
@@ -117,12 +132,21 @@ class ImportMemoriesResponse(AnsweredImport):
     existing: int = Field(
         description="Memories that existed already, with their ids and this content."
     )
+    expired: int = Field(
+        description="Number of lines whose `expireTime` has passed; nothing was stored of them."
+    )
+    changed_here: int = Field(
+        description="Memories that existed with other content; they were left alone, unless the"
+        " request had `overwrite`."
+    )
     failed: int = Field(
         description="Number of lines that were refused; nothing was stored of them."
     )
     errors: list[LineError] = Field(
-        description=f"Errors of the first {MAX_ERRORS} lines that failed."
+        description="Errors of the lines that failed, the first `maxErrors` of them."
     )
     operation: str | None = Field(
-        None, description="Name of the operation that records the import, and can be undone."
+        None,
+        description="Name of the operation that records the import, and can be undone; absent if"
+        " this request changed nothing.",
     )

@@ -25,6 +25,15 @@ from tests.support.operations import USER, path_of
 from tests.support.undo import undo, undone
 
 _NDJSON = {"content-type": "application/x-ndjson"}
+_NOTHING = {
+    "imported": 0,
+    "existing": 0,
+    "expired": 0,
+    "restored": 0,
+    "changedHere": 0,
+    "overwritten": 0,
+    "failed": 0,
+}
 
 
 def line(fact: str = "I like tea.", memory_id: str | None = None, **fields: Any) -> Json:
@@ -43,7 +52,7 @@ async def send(client: httpx.AsyncClient, *lines: Json | str) -> httpx.Response:
 async def test_each_line_becomes_a_memory(client: httpx.AsyncClient) -> None:
     answer = ok(await send(client, line("one", "first", displayName="d"), line("two")))
     assert answer.pop("operation").startswith("projects/default/")
-    assert answer == {"imported": 2, "existing": 0, "failed": 0, "errors": []}
+    assert answer == {**_NOTHING, "imported": 2, "errors": []}
     assert sorted(await listed(client)) == ["one", "two"]
     assert ok(await client.get("/memories/first"))["displayName"] == "d"
 
@@ -58,7 +67,7 @@ async def test_line_breaks_and_empty_lines_do_not_count(client: httpx.AsyncClien
 async def test_an_empty_import_is_one(client: httpx.AsyncClient) -> None:
     for body in (b"", b"\n\n"):
         answer = await client.post("/memories:import", content=body, headers=_NDJSON)
-        assert ok(answer) == {"imported": 0, "existing": 0, "failed": 0, "errors": []}
+        assert ok(answer) == {**_NOTHING, "errors": []}
     found = await events(client)
     assert [(one["method"], one["result"]) for one in found] == [("importMemories", "OK")] * 2
 
@@ -74,7 +83,6 @@ _WRONG: list[tuple[Json | str, str]] = [
     ({"fact": "s3cret"}, "scope: is required."),
     (line("s3cret" * 3_000), "fact: "),
     (line(memoryId="S3cret"), "memoryId: "),
-    (line(expireTime="2020-01-01T00:00:00Z"), "expireTime: "),
     ("x" * (2 * 1024 * 1024 + 1), "The line is longer than 2097152 bytes."),
 ]
 
@@ -132,10 +140,11 @@ async def test_what_is_there_already_is_passed_over(
     embedder.calls.clear()
     other = {**line("four", "four"), "scope": {"user_id": "43"}}
     answer = ok(await send(client, full, *lines[1:], other, line("five", "five")))
-    assert (answer["imported"], answer["existing"], answer["failed"]) == (1, 2, 3)
-    assert [one["line"] for one in answer["errors"]] == [2, 3, 5]
+    assert (answer["imported"], answer["existing"], answer["failed"]) == (1, 2, 1)
+    assert (answer["changedHere"], answer["restored"]) == (1, 1)
+    assert [one["line"] for one in answer["errors"]] == [5]
     assert all("memoryId: " in one["error"]["message"] for one in answer["errors"])
-    assert sorted(await listed(client)) == ["changed", "five", "four", "one"]
+    assert sorted(await listed(client)) == ["changed", "five", "four", "one", "three"]
     assert "one" not in embedder.calls[0], "what is there is not embedded again"
 
 
@@ -148,14 +157,21 @@ async def test_an_id_that_comes_twice_is_taken_by_the_first(client: httpx.AsyncC
         line(memory_id="c"),
     ]
     answer = ok(await send(client, *lines))
-    assert (answer["imported"], answer["existing"], answer["failed"]) == (2, 1, 2)
-    assert [one["line"] for one in answer["errors"]] == [3, 4]
+    assert (answer["imported"], answer["existing"], answer["failed"]) == (2, 1, 1)
+    assert answer["changedHere"] == 1
+    assert [one["line"] for one in answer["errors"]] == [4]
 
 
-async def test_errors_are_told_up_to_a_number(client: httpx.AsyncClient) -> None:
-    answer = ok(await send(client, *("{" for _ in range(350)), line("a")))
-    assert (answer["imported"], answer["failed"], len(answer["errors"])) == (1, 350, 100)
-    assert answer["errors"][-1]["line"] == 100
+@pytest.mark.parametrize(("most", "told"), [(None, 100), (100, 100), (300, 300), (10_000, 350)])
+async def test_errors_are_told_up_to_a_number(
+    client: httpx.AsyncClient, most: int | None, told: int
+) -> None:
+    query = "" if most is None else f"?maxErrors={most}"
+    body = text([*("{" for _ in range(350)), line("a")])
+    path = "/memories:import" + query
+    answer = ok(await client.post(path, content=body, headers=_NDJSON))
+    assert (answer["imported"], answer["failed"], len(answer["errors"])) == (1, 350, told)
+    assert answer["errors"][-1]["line"] == told
 
 
 async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
@@ -262,7 +278,8 @@ async def test_an_import_that_breaks_off_keeps_what_was_written_and_goes_on(
     assert error["message"] == "The body is incomplete: the connection closed before its end."
     written = len(_LINES) - 20
     told = error["details"][0]["metadata"]
-    assert told == {"lines": str(written), "imported": str(written), "existing": "0", "failed": "0"}
+    numbers = {**_NOTHING, "lines": written, "imported": written}
+    assert told == {name: str(number) for name, number in numbers.items()}
     assert await count(database, MemoryRow) == (written,)
     found = [one for one in await events(client) if one["method"] == "importMemories"]
     assert [one["result"] for one in found] == ["INVALID_ARGUMENT", "OK", "OK"]

@@ -14,6 +14,7 @@ from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.memory.bulk.logic.chunks import CHUNK_LINES
 from app.memory.bulk.services.bulk import BulkService
+from app.memory.bulk.services.plan import ImportOptions
 from app.memory.bulk.services.work import Import
 from tests.support.bank import listed
 from tests.support.locks import until_waiting
@@ -46,14 +47,16 @@ async def test_each_chunk_but_the_first_is_charged(
         charges += 1
 
     body = before + line("I like tea.") * lines
-    answer = await Import(BulkService.of(resources), FIRST, charge).run(_pieces(body))
+    answer = await Import(BulkService.of(resources), FIRST, charge, ImportOptions()).run(
+        _pieces(body)
+    )
     assert (answer.imported, charges) == (lines, charged)
 
 
 async def test_cancelled_it_ends_after_the_chunk_that_is_being_written(
     client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
-    importing = Import(BulkService.of(resources), FIRST, _free)
+    importing = Import(BulkService.of(resources), FIRST, _free, ImportOptions())
     async with database.engine.connect() as holding:
         await holding.execute(text("select from engines where engine_id = 1 for update"))
         # In a context of its own: what runs beside it is in no transaction.

@@ -60,6 +60,10 @@ class TestQuotas:
             "lines": "250",
             "imported": "250",
             "existing": "0",
+            "expired": "0",
+            "restored": "0",
+            "changedHere": "0",
+            "overwritten": "0",
             "failed": "0",
         }
         assert len(await listed(client, pageSize=1_000)) == 250

@@ -228,7 +228,7 @@ async def test_a_listed_page_can_read_answers_and_errors(
         assert answer.headers[_ALLOWED] == _LISTED
         exposed = set(answer.headers["access-control-expose-headers"].split(", "))
         own = "x-memory-bank-retrieval"
-        assert exposed == {"etag", "x-request-id", "retry-after", own}
+        assert exposed == {"etag", "x-request-id", "retry-after", "www-authenticate", own}
         assert "Origin" in answer.headers["vary"]
         assert answer.headers["x-request-id"]
         assert "access-control-allow-credentials" not in answer.headers

@@ -30,7 +30,7 @@ from app.memory.memories.schemas.memories import (
 from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import ChangeContext, Creation
+from app.memory.memories.store.changes import Change, ChangeContext, Creation
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
@@ -215,6 +215,31 @@ class Creating:
                 outcomes.append(done if isinstance(done, ServiceError) else done.row)
         return outcomes
 
+    async def change(self, wanted: Sequence[tuple[BulkItem, MemoryRow]]) -> list[Outcome]:
+        """Give locked memories, no two the same, the content of items; return a result for each.
+
+        Deleted memories come back.
+
+        Raises:
+            ResourceExhausted: the engine has no room for all of them.
+        """
+        deleted = sum(row.delete_time is not None for _, row in wanted)
+        room = (self.engine.engine_id, Counted.MEMORIES, deleted)
+        await check_room(self.session, self.memories.settings, *room)
+        outcomes: list[Outcome] = []
+        changes: dict[int, tuple[ChangeContext, list[Change]]] = {}
+        for item, row in wanted:
+            prepared = self._prepare(item, "")
+            if isinstance(prepared, ServiceError):
+                outcomes.append(prepared)
+                continue
+            creation, writing = prepared
+            changes.setdefault(id(writing), (writing, []))[1].append(_changing(row, creation))
+            outcomes.append(row)
+        for writing, alike in changes.values():
+            await ledger.apply(self.session, writing, alike)
+        return outcomes
+
     def noting_revisions(self, new: NewOperation) -> NewOperation:
         """Note in the operation's metadata if nothing of it can be undone."""
         kept = [writing for writing in self._writings.values() if writing.keeps_revisions]
@@ -235,6 +260,7 @@ class Creating:
                 content=request.content(),
                 expire_time=memory_expiry(self._config, Cause.CREATE, now, ends, None),
                 vector=None if request.fact is None else self.vectors.get(request.fact),
+                times=item.times,
             )
             return creation, self._writing(request)
         except (InvalidArgument, NotFound) as error:
@@ -257,6 +283,18 @@ class Creating:
             writing = self.memories.writing(self.engine, self.new, request)
             self._writings[options] = writing
         return writing
+
+
+def _changing(row: MemoryRow, wanted: Creation) -> Change:
+    """Return the change of a memory into the one that was to be created."""
+    return Change(
+        row=row,
+        content=wanted.content,
+        expire_time=wanted.expire_time,
+        vector=wanted.vector,
+        is_undeletion=row.delete_time is not None,
+        times=wanted.times,
+    )
 
 
 def id_taken(field_name: str) -> AlreadyExists:

@@ -2,19 +2,46 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
 
-from app.kernel.errors import InvalidArgument, Reason, ServiceError
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason, ServiceError
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import check_chosen_id
+from app.kernel.permissions import Permission
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.violations import invalid_fields
 from app.memory.bulk.logic.chunks import MAX_LINE_BYTES, ImportLine
-from app.memory.bulk.schemas import ImportedMemory, NewMemory
+from app.memory.bulk.schemas import MIN_ERRORS, ImportedMemory, NewMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
+from app.memory.memories.store.changes import Times
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.settings.settings import Settings
+
+_AHEAD = timedelta(minutes=5)
+"""The most that another service's clock is taken to be ahead."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """The options of an import, and what its caller may do.
+
+    Attributes:
+        work: the key of the operation that several requests make; None: this request makes its own.
+        overwrite: whether a memory with other content gets that of its line.
+        max_errors: the most errors that are listed.
+        may_set_times: whether lines may have the times of their memories.
+        may_restore: whether lines bring deleted memories back.
+    """
+
+    work: IdempotencyKey | None = None
+    overwrite: bool = False
+    max_errors: int = MIN_ERRORS
+    may_set_times: bool = False
+    may_restore: bool = False
 
 
 @dataclass(frozen=True)
@@ -24,11 +51,18 @@ class BulkItem:
     Attributes:
         place: its index in a batch, or its line's number in an import.
         memory_id: the id that was chosen for it, if any.
+        times: its times elsewhere; None: it is new.
     """
 
     place: int
     request: CreateMemoryRequest
     memory_id: str | None
+    times: Times | None = None
+
+    def is_expired(self, now: datetime) -> bool:
+        """Return True if the memory is asked for until a moment that has passed."""
+        end = self.request.expire_time
+        return end is not None and end <= now
 
 
 Read = BulkItem | ServiceError
@@ -48,19 +82,50 @@ def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401
     return _checked(settings, item, prefix=f"requests[{place}].")
 
 
-def read_line(settings: Settings, line: ImportLine) -> Read:
+def read_line(settings: Settings, options: ImportOptions, now: datetime, line: ImportLine) -> Read:
     """Parse a line of an import; errors name its fields, and none of its content."""
     if line.text is None:
         message = f"The line is longer than {MAX_LINE_BYTES} bytes."
         return InvalidArgument(message, Reason.BODY_TOO_LARGE)
     try:
         imported = ImportedMemory.model_validate(read_object(line.text, "line"))
-    except InvalidArgument as error:
+        times = _times(imported, options, now)
+    except (InvalidArgument, PermissionDenied) as error:
         return error
     except ValidationError as error:
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields(listed)
-    return _checked(settings, BulkItem(line.number, imported, imported.memory_id))
+    return _checked(settings, BulkItem(line.number, imported, imported.memory_id, times))
+
+
+def _times(imported: ImportedMemory, options: ImportOptions, now: datetime) -> Times | None:
+    """Return the times of a line, if it has any.
+
+    Raises:
+        InvalidArgument: they cannot be; the field is named.
+        PermissionDenied: the caller may not set them.
+    """
+    created, updated = imported.create_time, imported.update_time
+    field = "createTime" if updated is None else "updateTime"
+    if created is None and updated is None:
+        return None
+    if not options.may_set_times:
+        permission = Permission.MEMORIES_IMPORT
+        raise PermissionDenied(
+            f"{field}: needs the permission {permission}.",
+            Reason.PERMISSION_MISSING,
+            metadata={"permission": permission.value},
+        )
+    if created is None:
+        raise InvalidArgument.of_field("updateTime", "needs createTime as well.")
+    updated = created if updated is None else updated
+    if created < _EPOCH:
+        raise InvalidArgument.of_field("createTime", "must not be before 1970.")
+    if updated < created:
+        raise InvalidArgument.of_field("updateTime", "must not be before createTime.")
+    if updated > now + _AHEAD:
+        raise InvalidArgument.of_field(field, "must be at most 5 minutes ahead.")
+    return Times(created, updated)
 
 
 def _checked(settings: Settings, item: BulkItem, prefix: str = "") -> Read:

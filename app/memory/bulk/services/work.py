@@ -9,31 +9,33 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
-from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from app.adapters.cooperative import each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
-from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted, ServiceError
-from app.kernel.names import EngineName
+from app.kernel.errors import NotFound, Reason, ResourceExhausted, ServiceError
+from app.kernel.names import EngineName, OperationName
 from app.memory.bulk.logic.chunks import ImportLine, chunked
-from app.memory.bulk.schemas import MAX_ERRORS, ImportMemoriesResponse, LineError
-from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
-from app.memory.bulk.services.plan import BulkItem, read_line, repeated
-from app.memory.bulk.store import repository
-from app.memory.memories.schemas.memories import stored_type
+from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
+from app.memory.bulk.services.bulk import BulkService, Creating
+from app.memory.bulk.services.conflicts import UNWRITTEN, Resolution, resolutions, resolve
+from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line
+from app.memory.bulk.store import repository as bulk
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
 
 IMPORT = "memories.import"
 """Kind of the operation that stands for an import."""
@@ -44,21 +46,36 @@ Charge = Callable[[], Awaitable[None]]
 """Charges a chunk to the rate limits; raises an error with the waiting time if it must wait."""
 
 
+_COUNTED = ("imported", "existing", "expired", "restored", "changed_here", "overwritten")
+"""The counts of the answer, besides `failed`."""
+_RECORDED = tuple(AnsweredImport.model_fields)
+"""Those of the operation."""
+_COUNTS: Mapping[Resolution, tuple[str, ...]] = {
+    Resolution.CREATE: ("imported",),
+    Resolution.SKIP: ("existing",),
+    Resolution.KEEP: ("changed_here",),
+    Resolution.OVERWRITE: ("changed_here", "overwritten"),
+    Resolution.RESTORE: ("restored",),
+}
+
+
 @dataclass(frozen=True)
 class _Chunk:
     """The memories that lines ask for.
 
     Attributes:
         last_line: the number of the last line.
-        existing: the number of memories that exist already.
-        failed: the errors of lines that cannot be created, by line.
+        now: the moment at which the lines were read.
+        counts: the counts of lines that need no writing.
+        failed: the errors of lines that cannot be written, by line.
         masked: the number of masked values, by kind.
     """
 
     last_line: int
+    now: datetime
     items: Sequence[BulkItem]
     vectors: dict[str, Vector]
-    existing: int
+    counts: Counter[str]
     failed: dict[int, ServiceError]
     masked: Mapping[str, int]
 
@@ -67,25 +84,26 @@ class _Chunk:
 class _Counts:
     """Counts of the lines so far."""
 
+    max_errors: int
     lines: int = 0
-    imported: int = 0
-    existing: int = 0
     failed: int = 0
+    done: Counter[str] = field(default_factory=Counter)
     errors: list[LineError] = field(default_factory=list)
-    masked: Counter[str] = field(default_factory=Counter)
 
-    def add(self, chunk: _Chunk, imported: int) -> None:
+    def add(self, chunk: _Chunk) -> None:
         """Add the counts of a chunk; the errors of the first lines are kept."""
         self.lines = chunk.last_line
-        self.imported += imported
-        self.existing += chunk.existing
+        self.done.update(chunk.counts)
         self.failed += len(chunk.failed)
-        self.masked.update(chunk.masked)
-        room = MAX_ERRORS - len(self.errors)
+        room = self.max_errors - len(self.errors)
         self.errors += [
             LineError(line=line, error=error.as_operation_error())
             for line, error in sorted(chunk.failed.items())[:room]
         ]
+
+    def numbers(self) -> dict[str, int]:
+        """Return the counts of the answer, by field."""
+        return {**{name: self.done[name] for name in _COUNTED}, "failed": self.failed}
 
 
 class Import:
@@ -95,13 +113,17 @@ class Import:
         service: the service with the caller's reach.
         name: the name of the engine.
         charge: called before each chunk but the first, which the request has paid for.
+        options: its options.
     """
 
-    def __init__(self, service: BulkService, name: EngineName, charge: Charge) -> None:
+    def __init__(
+        self, service: BulkService, name: EngineName, charge: Charge, options: ImportOptions
+    ) -> None:
         self._service = service
         self._name = name
         self._charge = charge
-        self._counts = _Counts()
+        self._options = options
+        self._counts = _Counts(options.max_errors)
         self._has_begun = False
         self._new: NewOperation | None = None
         self._operation: OperationRow | None = None
@@ -130,7 +152,7 @@ class Import:
             raise self._with_counts(error) from None
         finally:
             await self._settled()
-        return self._response()
+        return self._answer()
 
     async def _pay(self) -> None:
         """Wait until the rate limits allow another chunk."""
@@ -145,80 +167,94 @@ class Import:
                 return
 
     async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
-        """Read lines, skip memories that exist already, and embed the others."""
-        settings = self._service.memories.settings
-        # A long line cannot be divided between event-loop turns, so a thread reads it.
-        is_long = any(len(line.text or b"") > _LONG_BYTES for line in lines)
-        reading = partial(read_line, settings)
-        if is_long:
-            read = await asyncio.to_thread(lambda: [reading(line) for line in lines])
-        else:
-            read = await each(lines, reading)
+        """Read lines, leave out those that need no writing, and embed the others."""
+        now = self._service.memories.clock.now()
+        read = await self._read(lines, now)
         read, masked = await self._service.admitted(self._name, read, lambda _: "")
         failed = {
-            line.number: result
-            for line, result in zip(lines, read, strict=True)
-            if isinstance(result, ServiceError)
+            line.number: entry
+            for line, entry in zip(lines, read, strict=True)
+            if isinstance(entry, ServiceError)
         }
-        items = [result for result in read if isinstance(result, BulkItem)]
+        items = [entry for entry in read if isinstance(entry, BulkItem)]
+        lasting = [item for item in items if not item.is_expired(now)]
+        counts = Counter(expired=len(items) - len(lasting))
+        ids = [item.memory_id for item in lasting if item.memory_id is not None]
         async with self._service.memories.db.snapshot() as session:
-            existing = await self._existing(session, items)
-        left = [item for item in items if item.place not in existing]
+            rows = await bulk.find_all(session, self._name.engine, ids, memories.is_known(now))
+        decided = await resolutions(lasting, rows, self._options)
+        for how in decided.values():
+            if how in UNWRITTEN:
+                counts.update(_COUNTS[how])
+        left = [item for item in lasting if decided[item.place] not in UNWRITTEN]
         vectors = await self._service.embedded(self._name.engine, left)
-        return _Chunk(lines[-1].number, left, vectors, len(existing), failed, masked)
+        return _Chunk(lines[-1].number, now, left, vectors, counts, failed, masked)
 
-    async def _existing(self, session: Session, items: Sequence[BulkItem]) -> set[int]:
-        """Return the lines of memories that exist already with the same content."""
-        ids = [item.memory_id for item in items if item.memory_id is not None]
-        live = memories.is_live(self._service.memories.clock.now())
-        rows = await repository.find_all(session, self._name.engine, ids, live)
-        chosen = [item for item in items if item.memory_id in rows]
-        same = await each(chosen, lambda item: _is_same(rows[str(item.memory_id)], item))
-        return {item.place for item, is_same in zip(chosen, same, strict=True) if is_same}
+    async def _read(self, lines: Sequence[ImportLine], now: datetime) -> list[Read]:
+        reading = partial(read_line, self._service.memories.settings, self._options, now)
+        # A long line cannot be divided between event-loop turns, so a thread reads it.
+        if any(len(line.text or b"") > _LONG_BYTES for line in lines):
+            return await asyncio.to_thread(lambda: [reading(line) for line in lines])
+        return await each(lines, reading)
 
     async def _write(self, chunk: _Chunk) -> None:
-        """Create the memories of a chunk in one transaction; then count the results."""
-        imported = 0
+        """Write the memories of a chunk in one transaction; then count the results."""
         if chunk.items:
-            again = {item.place for item in repeated(chunk.items)}
-            items = [item for item in chunk.items if item.place not in again]
             async with self._service.memories.db.transaction() as session:
                 engine = await engines.get(session, self._name, Lock.SHARED)
-                new = self._operation_now(session, engine)
+                new = await self._operation_at(session, engine, chunk.now)
                 creating = Creating(self._service.memories, session, engine, new, chunk.vectors)
-                created = await creating.create(items)
-                results = {item.place: done for item, done in zip(items, created, strict=True)}
-                results |= dict.fromkeys(again, id_taken("memoryId"))
-                taken = [
-                    item for item in chunk.items if isinstance(results[item.place], AlreadyExists)
-                ]
-                existing = await self._existing(session, taken)
-                imported = sum(isinstance(result, MemoryRow) for result in results.values())
-                if imported:
-                    await self._note(session, creating.noting_revisions(new), imported, chunk)
-            chunk = _with_results(chunk, results, existing)
-        self._counts.add(chunk, imported)
+                results = await resolve(creating, chunk.items, self._options)
+                chunk = _with_results(chunk, results)
+                if any(chunk.counts[name] for name in _RECORDED):
+                    await self._record(session, creating.noting_revisions(new), chunk)
+        self._counts.add(chunk)
 
-    def _operation_now(self, session: Session, engine: EngineRow) -> NewOperation:
-        """Return the operation, with the present time."""
-        service = self._service.memories
-        now = service.clock.now()
+    async def _operation_at(
+        self, session: Session, engine: EngineRow, now: datetime
+    ) -> NewOperation:
+        """Return the operation with the present time; the first chunk makes or finds it."""
         if self._new is None:
-            new = service.operation(engine, IMPORT, "ImportMemories", now)
-            self._new = replace(new, scopes=scopes_of(session))
+            new = self._service.memories.operation(engine, IMPORT, "ImportMemories", now)
+            new = replace(new, scopes=scopes_of(session))
+            self._new = await self._shared(session, new)
         return replace(self._new, now=now)
 
-    async def _note(
-        self, session: Session, new: NewOperation, imported: int, chunk: _Chunk
-    ) -> None:
-        """Store the operation with the first memories; update its response afterwards."""
-        count = self._counts.imported + imported
-        response = {"@type": type_url("ImportMemoriesResponse"), "imported": count}
-        masked = noted(self._counts.masked + Counter(chunk.masked))
+    async def _shared(self, session: Session, new: NewOperation) -> NewOperation:
+        """Return the operation that an import of several requests has, or will have.
+
+        Raises:
+            NotFound: it is no longer kept.
+        """
+        if self._options.work is None:
+            return new
+        known = await idempotency.join(session, new, self._options.work)
+        if known is None:
+            # At once, so that requests that follow find it.
+            self._operation = await operations.insert_done(session, new, _response(Counter()))
+            return new
+        name = OperationName(EngineName.parse(new.engine_name), known)
+        try:
+            self._operation = await operations.get(session, name, new.now)
+        except NotFound:
+            raise NotFound(
+                f"importId: its operation {name} is no longer kept; use another id.",
+                Reason.RESOURCE_NOT_FOUND,
+            ) from None
+        return replace(new, operation_id=known)
+
+    async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
+        """Store the operation with the first memories; add to its counts afterwards."""
         if self._operation is None:
-            self._operation = await operations.insert_done(session, new.noting(**masked), response)
-        else:
-            await operations.update_done(session, self._operation, response, masked)
+            new = new.noting(**noted(chunk.masked))
+            self._operation = await operations.insert_done(session, new, _response(chunk.counts))
+            return
+        # Another request of the same import may have added to it meanwhile.
+        row = await operations.lock_done(session, self._operation)
+        masked = Counter(row.details.get(MASKED_COUNTS, {})) + Counter(chunk.masked)
+        details = {**new.details, **noted(masked)}
+        counts = Counter({name: (row.response or {}).get(name, 0) for name in _RECORDED})
+        await operations.update_done(session, row, _response(counts + chunk.counts), details)
 
     async def _audit_empty(self) -> None:
         """Record an import that has created nothing in the audit log."""
@@ -247,50 +283,39 @@ class Import:
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
         """Return the error with the counts so far in its metadata."""
-        counts = self._counts
-        numbers = {
-            "lines": counts.lines,
-            "imported": counts.imported,
-            "existing": counts.existing,
-            "failed": counts.failed,
-        }
+        numbers = {"lines": self._counts.lines, **self._counts.numbers()}
+        told = {to_camel(name): str(number) for name, number in numbers.items()}
         return type(error)(
             error.message,
             error.reason,
             violations=error.violations,
-            metadata={**error.metadata, **{key: str(numbers[key]) for key in numbers}},
+            metadata={**error.metadata, **told},
             retry_after_seconds=error.retry_after_seconds,
             http=error.http_status,
         )
 
-    def _response(self) -> ImportMemoriesResponse:
-        counts = self._counts
+    def _answer(self) -> ImportMemoriesResponse:
         return ImportMemoriesResponse(
-            imported=counts.imported,
-            existing=counts.existing,
-            failed=counts.failed,
-            errors=counts.errors,
+            **self._counts.numbers(),
+            errors=self._counts.errors,
             operation=self._operation and self._operation.name,
         )
 
 
-def _is_same(row: MemoryRow, item: BulkItem) -> bool:
-    """Return True if a memory has the content that an item asks for, whatever its expiry."""
-    content: dict[str, Any] = {
-        **item.request.content(),
-        "scope": item.request.scope,
-        "memory_type": stored_type(item.request.memory_type),
+def _response(counts: Counter[str]) -> dict[str, object]:
+    """Return the stored response of the operation."""
+    return {
+        "@type": type_url("ImportMemoriesResponse"),
+        **{name: counts[name] for name in _RECORDED},
     }
-    return all(getattr(row, name) == value for name, value in content.items())
 
 
-def _with_results(chunk: _Chunk, results: dict[int, Outcome], existing: set[int]) -> _Chunk:
-    """Return a chunk with the results of its items."""
-    failed = {
-        line: result
-        for line, result in results.items()
-        if isinstance(result, ServiceError) and line not in existing
-    }
-    return replace(
-        chunk, existing=chunk.existing + len(existing), failed={**chunk.failed, **failed}
-    )
+def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:
+    """Return a chunk with the results of its items, by line."""
+    counts, failed = Counter(chunk.counts), dict(chunk.failed)
+    for line, result in results.items():
+        if isinstance(result, Resolution):
+            counts.update(_COUNTS[result])
+        else:
+            failed[line] = result
+    return replace(chunk, counts=counts, failed=failed)

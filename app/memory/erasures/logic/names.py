@@ -5,11 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+_ID = r"[\w.-]+"
+_IDS = {
+    **dict.fromkeys(("memories", "sessions", "events", "operations"), _ID),
+    "taskMemories": rf"{_ID}(?:/namespaces/{_ID})?",
+}
+"""The forms of ids of the collections whose resources belong to scopes."""
 _NAME = re.compile(
-    r"(?<![\w])(?:(memories|sessions|events|operations)/([\w.-]+)"
-    r"|(taskMemories)/([\w.-]+(?:/namespaces/[\w.-]+)?))"
+    # The slash comes first, since a search for one character is quick.
+    "/(?:" + "|".join(rf"(?<=\b{name}/)(?P<{name}>{ids})" for name, ids in _IDS.items()) + ")"
 )
-"""The collections whose resources belong to scopes, each with an id."""
 _GONE: Final = object()
 
 
@@ -18,14 +23,16 @@ def mentioned(texts: Iterable[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for text in texts:
         for collection, name, _ in _names(text):
-            found.setdefault(collection, set()).update(_with_parent(name))
+            ids = found.setdefault(collection, set())
+            ids.add(name)
+            ids.add(_parent(name))
     return found
 
 
 def _names(text: str) -> Iterator[tuple[str, str, int]]:
     for match in _NAME.finditer(text):
-        collection, name = match[1] or match[3], match[2] or match[4]
-        yield collection, name, match.start()
+        collection = match.lastgroup or ""
+        yield collection, match[collection], match.start() - len(collection)
 
 
 def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
@@ -41,9 +48,9 @@ def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
             yield from texts_in(below)
 
 
-def _with_parent(name: str) -> set[str]:
-    """Return the id of a resource, and that of the task memory in which it is, if any."""
-    return {name, name.partition("/")[0]}
+def _parent(name: str) -> str:
+    """Return the id of the task memory in which a resource is; any other id is its own."""
+    return name.partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -57,9 +64,8 @@ class Erased:
     def renamed(self, text: str) -> str:
         """Return a text that ends, where it names something erased, with the alias in its place."""
         for collection, name, start in _names(text):
-            if name != self.alias and not _with_parent(name).isdisjoint(
-                self.ids.get(collection, ())
-            ):
+            ids = self.ids.get(collection, ())
+            if name != self.alias and (name in ids or _parent(name) in ids):
                 return f"{text[:start]}{collection}/{self.alias}"
         return text
 

@@ -52,11 +52,19 @@ class ChangeContext:
 
 
 @dataclass(frozen=True)
+class Times:
+    """The times that a memory had elsewhere."""
+
+    create_time: datetime
+    update_time: datetime
+
+
+@dataclass(frozen=True)
 class Creation:
     """A new memory; `content` has values of `columns.CONTENT_FIELDS`, and a missing one is empty.
 
     A fact is embedded later if it has no `vector`, or one by a model that no longer serves the
-    engine.
+    engine. Without `times`, the memory is as old as its revision.
     """
 
     memory_id: str | None
@@ -66,14 +74,16 @@ class Creation:
     expire_time: datetime | None
     vector: Vector | None
     extracted: Sequence[Mapping[str, Any]] = ()
+    times: Times | None = None
 
 
 @dataclass(frozen=True)
 class Change:
     """New content for a memory as it was read: an update, with `restores` a rollback.
 
-    `content` has a value for each of `columns.CONTENT_FIELDS`; an undeletion has that of its row.
-    `vector` may be None if the fact stays unchanged; otherwise it is used as for a `Creation`.
+    `content` has a value for each of `columns.CONTENT_FIELDS`; an undeletion has that of its row,
+    unless an import brings the memory back. `vector` may be None if the fact stays unchanged;
+    otherwise it is used as for a `Creation`. Without `times`, the memory is updated now.
     """
 
     row: MemoryRow
@@ -84,6 +94,7 @@ class Change:
     extracted: Sequence[Mapping[str, Any]] = ()
     is_redaction: bool = False
     is_undeletion: bool = False
+    times: Times | None = None
 
     @property
     def action(self) -> Action:
@@ -109,6 +120,12 @@ class Written:
 
     row: MemoryRow
     revision_id: int | None
+
+
+def times_of(wanted: Creation | Change, created: datetime, now: datetime) -> dict[str, datetime]:
+    """Return the columns of a memory's times: those wanted, else its creation and now."""
+    times = wanted.times or Times(created, now)
+    return {"create_time": times.create_time, "update_time": times.update_time}
 
 
 def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from app.memory.memories.store.changes import (
     Deletion,
     Written,
     response_of,
+    times_of,
 )
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
 from app.memory.memories.store.erasure import ErasedCounts
@@ -222,8 +223,7 @@ def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
         **no_content(),
         **new.content,
         **_derived(new.content, writing.language),
-        "create_time": writing.now,
-        "update_time": writing.now,
+        **times_of(new, writing.now, writing.now),
         "expire_time": new.expire_time,
     }
 
@@ -267,7 +267,7 @@ def _changed_values(writing: ChangeContext, wanted: Change) -> dict[str, Any]:
     return {
         **wanted.content,
         **_derived(wanted.content, writing.language),
-        "update_time": writing.now,
+        **times_of(wanted, wanted.row.create_time, writing.now),
         "expire_time": wanted.expire_time,
         "delete_time": None,
         "recover_until": None,

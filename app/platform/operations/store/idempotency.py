@@ -75,8 +75,35 @@ async def claim(
     Raises:
         AlreadyExists: the id was used with another request.
     """
-    if once is None:
-        return None
+    known = None if once is None else await _record(session, engine_id, once, now, operation)
+    if known is not None:
+        note(session, replayed=known.request_id)
+    return known
+
+
+async def join(session: Session, new: NewOperation, work: IdempotencyKey) -> str | None:
+    """Return the id of the operation that an earlier request of the same work has made.
+
+    The first request records that it makes `new`, and gets None. A second one waits until the
+    first one's transaction ends.
+    """
+    operation = new.engine_id, new.operation_id
+    known = await _record(session, new.engine_id, work, new.now, operation)
+    return None if known is None else known.operation_id
+
+
+async def _record(
+    session: Session,
+    engine_id: int,
+    once: IdempotencyKey,
+    now: datetime,
+    operation: tuple[int, str | None] | None,
+) -> RequestIdRow | None:
+    """Record a request, and return None; or return the record of an earlier one.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
     mine = _is_request(engine_id, once)
     is_over = RequestIdRow.remove_time <= database_time(session)
     await session.execute(delete(RequestIdRow).where(mine, is_over))
@@ -100,7 +127,6 @@ async def claim(
     # The transaction of the earlier request has ended, and its record is kept for longer.
     known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
     _check_same(known, once)
-    note(session, replayed=once.request_id)
     return known
 
 

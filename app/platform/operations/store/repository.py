@@ -310,6 +310,14 @@ async def fail_waiting(
     await _end(session, waits, values, error)
 
 
+async def lock_done(session: Session, row: OperationRow) -> OperationRow:
+    """Lock an ended operation and return it as it is now; as it was read if it has been removed."""
+    statement = select(OperationRow).where(_is(row)).with_for_update()
+    # The session may have read it before.
+    statement = statement.execution_options(populate_existing=True)
+    return (await session.execute(statement)).scalar_one_or_none() or row
+
+
 async def extend_done(
     session: Session,
     row: OperationRow,

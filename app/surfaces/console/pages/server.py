@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from math import inf
 
 from starlette.responses import Response
 
@@ -68,11 +69,8 @@ def _of_processes(server: Json, now: datetime) -> Iterator[str]:
 
 
 def _allowed_skew(server: Json) -> float:
-    return next(
-        float(setting["value"])
-        for setting in server["settings"]
-        if setting["name"] == _SKEW_SETTING
-    )
+    settings = {setting["name"]: setting["value"] for setting in server["settings"]}
+    return float(settings.get(_SKEW_SETTING) or inf)
 
 
 def _of_work(server: Json) -> Iterator[str]:

@@ -976,8 +976,25 @@ class GetUsage(TypedDict, total=False):
 
 
 IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
-    "importMemories", "POST", "{engine}/memories:import", is_repeatable=False
+    "importMemories",
+    "POST",
+    "{engine}/memories:import",
+    query={"import_id": "importId", "overwrite": "overwrite", "max_errors": "maxErrors"},
+    is_repeatable=False,
 )
+
+
+class ImportMemories(TypedDict, total=False):
+    """Arguments of `importMemories`."""
+
+    import_id: str | None
+    """Id of an import of several requests. Those with the same id, of one caller and
+    within 24 hours of the first, are one operation, which can be undone as a whole."""
+    overwrite: bool | None
+    """True: memories that exist with other content get that of their lines; needs
+    `memories.update`. Else they are left alone."""
+    max_errors: int
+    """Maximum number of failed lines that are listed."""
 
 
 INGEST_EVENTS: Call[types.Operation] = Call(

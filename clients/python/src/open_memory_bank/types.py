@@ -113,6 +113,7 @@ Permission = Literal[
     "engines.update",
     "engines.delete",
     "memories.purge",
+    "memories.import",
     "keys.manage",
     "audit.list",
     "audit.listAll",
@@ -211,10 +212,14 @@ _AnsweredImportBase = TypedDict(
 
 
 class AnsweredImport(_AnsweredImportBase):
-    """The count of an import, in the operation that records it."""
+    """The counts of an import, in the operation that records it."""
 
     imported: int
     """Number of memories that were created."""
+    restored: NotRequired[int]
+    """Number of deleted memories that were brought back with their lines' content."""
+    overwritten: NotRequired[int]
+    """Number of memories that got the content of their lines, with `overwrite`."""
 
 
 _AnsweredMemoryBase = TypedDict(
@@ -1567,14 +1572,24 @@ class ImportMemoriesResponse(TypedDict):
 
     imported: int
     """Number of memories that were created."""
+    restored: NotRequired[int]
+    """Number of deleted memories that were brought back with their lines' content."""
+    overwritten: NotRequired[int]
+    """Number of memories that got the content of their lines, with `overwrite`."""
     existing: int
     """Memories that existed already, with their ids and this content."""
+    expired: int
+    """Number of lines whose `expireTime` has passed; nothing was stored of them."""
+    changedHere: int
+    """Memories that existed with other content; they were left alone, unless the request
+    had `overwrite`."""
     failed: int
     """Number of lines that were refused; nothing was stored of them."""
     errors: list[LineError]
-    """Errors of the first 100 lines that failed."""
+    """Errors of the lines that failed, the first `maxErrors` of them."""
     operation: NotRequired[str | None]
-    """Name of the operation that records the import, and can be undone."""
+    """Name of the operation that records the import, and can be undone; absent if this
+    request changed nothing."""
 
 
 class IncludeMemories(TypedDict):

@@ -252,14 +252,19 @@ class Memories(Group):
         )
         return found
 
-    def import_(self, rows: Iterable[Mapping[str, Any]] | BinaryIO) -> types.ImportMemoriesResponse:
+    def import_(
+        self,
+        rows: Iterable[Mapping[str, Any]] | BinaryIO,
+        **options: Unpack[_calls.ImportMemories],
+    ) -> types.ImportMemoriesResponse:
         """Create any number of memories as they are given, while they are read.
 
         Args:
             rows: fields as for `create`, with the names on the wire, or a file of such lines of
                 JSON. With a `memoryId` each, a broken import can be begun again.
+            options: as on the wire; `import_id` makes several imports one operation.
         """
         content: Content = cast("BinaryIO", rows)
         if not hasattr(rows, "read"):
             content = (json_bytes(row) + b"\n" for row in rows)
-        return self._transport.upload(_calls.IMPORT_MEMORIES, {}, {}, content, _LINES)
+        return self._transport.upload(_calls.IMPORT_MEMORIES, {}, options, content, _LINES)
