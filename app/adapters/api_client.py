@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 
@@ -59,7 +59,7 @@ class ApiClient:
             timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
         )
 
-    def __enter__(self) -> "ApiClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,7 +146,9 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
         if response.status_code < _REFUSALS:
             return dict(body)
         error = body["error"]
-        info = next((one for one in error.get("details", ()) if "reason" in one), {})
+        info: dict[str, Any] = next(
+            (one for one in error.get("details", ()) if "reason" in one), {}
+        )
         message = str(error["message"])
     except (json.JSONDecodeError, UnicodeDecodeError, LookupError, TypeError, ValueError):
         shown = response.text[:_SHOWN_CHARS] or "nothing"

@@ -41,6 +41,8 @@ class Permission(StrEnum):
     ENGINES_CREATE = "engines.create"
     ENGINES_UPDATE = "engines.update"
     ENGINES_DELETE = "engines.delete"
+    ENGINES_EXPORT = "engines.export"
+    """All that an engine holds, with its history."""
     MEMORIES_PURGE = "memories.purge"
     """Also needed to erase a single memory permanently."""
     MEMORIES_IMPORT = "memories.import"
@@ -112,6 +114,7 @@ WHOLE_ENGINE = frozenset(
         Permission.USAGE_GET,
         Permission.ENGINES_UPDATE,
         Permission.ENGINES_DELETE,
+        Permission.ENGINES_EXPORT,
         Permission.AUDIT_LIST,
     }
 )

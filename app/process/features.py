@@ -27,6 +27,7 @@ from app.memory.retention.feature import FEATURE as RETENTION
 from app.memory.retrieval.feature import FEATURE as RETRIEVAL
 from app.memory.revisions.feature import FEATURE as REVISIONS
 from app.memory.scans.feature import FEATURE as SCANS
+from app.memory.transfer.feature import FEATURE as TRANSFER
 from app.memory.undo.feature import FEATURE as UNDO
 from app.platform.access.feature import FEATURE as ACCESS
 from app.platform.audit.feature import FEATURE as AUDIT
@@ -56,6 +57,7 @@ FEATURES = (
     SCANS,
     COSTS,
     RECALL,
+    TRANSFER,
     REEMBEDDING,
     UNDO,
     RETRIEVAL,

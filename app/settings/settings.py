@@ -210,6 +210,12 @@ class Settings(
         512, ge=1, description="Searches, generations and waits of one key at once, per process."
     )
     max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
+    max_exports: int = Field(
+        2, ge=1, description="Exports of engines at once, per process; each has a connection."
+    )
+    export_max_seconds: float = Field(
+        3_600, gt=0, description="Longest export; one that takes longer breaks off."
+    )
     filter_timeout_seconds: float = Field(
         2,
         gt=0,

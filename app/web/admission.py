@@ -60,7 +60,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         request.state.demand = demand
         request.state.logged = _logged(request.path_params, engine)
         if demand.is_change:
-            request.state.audited = _audited(request, method, engine)
+            request.state.audited = audited(request, method, engine)
         await gate.limits.charge(caller, engine_id, demand.cost)
         async with AsyncExitStack() as stack:
             if demand.is_costly:
@@ -79,7 +79,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
                 # engine's log.
                 with suppress(ServiceError):
                     engine = await _engine(gate.directory, caller, request.path_params)
-            await gate.auditor.record_alone(_audited(request, method, engine), error)
+            await gate.auditor.record_alone(audited(request, method, engine), error)
 
 
 async def _check_access(
@@ -147,7 +147,8 @@ def _is_at(location: LocationName, path: Mapping[str, Any]) -> bool:
     return project in {WILDCARD, location.project} and place in {WILDCARD, location.location}
 
 
-def _audited(request: Request, method: str, engine: EngineName | None) -> Audited:
+def audited(request: Request, method: str, engine: EngineName | None) -> Audited:
+    """Return the audit event of a request for an engine, if that is known to exist."""
     caller: Caller = request.state.caller
     named = request.path_params
     # However the path spells the engine, it has one name. A project may be any text, so one that is

@@ -1,5 +1,6 @@
 """Schema statements that no transaction can contain, on a connection of their own."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -12,7 +13,13 @@ from app.settings.settings import Settings
 _LOCK_WAIT = "10min"
 """Longest wait of a definition for transactions opened before it; it blocks none."""
 _MEMORY = "256MB"
-
+_LIMITS = {
+    "statement_timeout": "0",
+    "lock_timeout": _LOCK_WAIT,
+    "maintenance_work_mem": _MEMORY,
+    # Parallel workers share memory in a form of which containers often have too little.
+    "max_parallel_maintenance_workers": "0",
+}
 
 Definition = sql.Composed
 """A complete statement with its names and values."""
@@ -31,7 +38,7 @@ async def define(url: str, settings: Settings, *statements: Definition) -> None:
     Raises:
         DefinitionError: one failed; the later ones were not run.
     """
-    direct, options = _direct(url, settings)
+    direct, options = direct_address(url, settings, _LIMITS)
     try:
         async with await psycopg.AsyncConnection.connect(
             direct,
@@ -46,17 +53,18 @@ async def define(url: str, settings: Settings, *statements: Definition) -> None:
         raise DefinitionError(describe(error)) from None
 
 
-def _direct(url: str, settings: Settings) -> tuple[str, dict[str, Any]]:
-    """Return the database's address, bypassing a pooler if possible, and the settings to apply."""
+def direct_address(
+    url: str, settings: Settings, limits: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
+    """Return the database's address, bypassing a pooler if possible, and the settings to apply.
+
+    Args:
+        url: of the pool.
+        settings: may name a direct address.
+        limits: settings of the connection; none are applied by a pooler.
+    """
     if settings.listen_url is not None:
         url = settings.listen_url.get_secret_value()
     elif settings.database_behind_pooler:
         return plain_url(url), {}
-    limits = {
-        "statement_timeout": "0",
-        "lock_timeout": _LOCK_WAIT,
-        "maintenance_work_mem": _MEMORY,
-        # Parallel workers share memory in a form of which containers often have too little.
-        "max_parallel_maintenance_workers": "0",
-    }
     return plain_url(url), {"options": " ".join(f"-c {name}={limits[name]}" for name in limits)}

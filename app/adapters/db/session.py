@@ -142,15 +142,15 @@ class Database:
         options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
         with transaction_open(conditions, self._view.caller), self._pool_use.counted():
             async with (
-                self._translated_errors(),
+                self.translated_errors(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
                 session.begin(),
             ):
                 yield session
 
     @asynccontextmanager
-    async def _translated_errors(self) -> AsyncIterator[None]:
-        """Raise the errors meant for callers in place of the database's own."""
+    async def translated_errors(self) -> AsyncIterator[None]:
+        """Raise the errors meant for callers in place of the database's own, in the block."""
         try:
             yield
         except (SQLAlchemyError, psycopg.Error) as error:
@@ -207,7 +207,7 @@ class Database:
         if is_change:
             self.fence.check()
         with transaction_open(self._view.conditions, self._view.caller):
-            async with self._translated_errors():
+            async with self.translated_errors():
                 return await self._direct.run(statement, values)
 
     async def close(self) -> None:

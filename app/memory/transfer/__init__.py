@@ -1,1 +1,1 @@
-"""An engine as a whole, in and out: archives, and imports from elsewhere."""
+"""Export of an engine as an archive, and its restore."""

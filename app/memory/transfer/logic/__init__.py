@@ -1,1 +1,1 @@
-"""Formats of archives and of other products (pure)."""
+"""The format of archives, `open-memory-bank/1`: lines, digests, order; pure functions."""

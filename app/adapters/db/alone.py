@@ -1,0 +1,40 @@
+"""A view of one moment on a connection of its own, for reads that take minutes."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+
+from app.adapters.db.definitions import direct_address
+from app.settings.settings import Settings
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+@contextmanager
+def open_snapshot(url: str, settings: Settings, seconds: float) -> Iterator[Connection]:
+    """Open a read-only view of one moment outside the pool; for a thread, since calls block.
+
+    No statement runs longer than `seconds`; behind a pooler, the pooler's own limit applies.
+
+    Raises:
+        psycopg.Error: the database is unreachable.
+    """
+    limits = {
+        "statement_timeout": f"{max(seconds * 1000, 1):.0f}",
+        "timezone": "UTC",
+        "jit": "off",
+    }
+    address, options = direct_address(url, settings, limits)
+    connection = psycopg.connect(
+        address,
+        prepare_threshold=None,
+        connect_timeout=settings.tuning.database_connect_timeout_seconds,
+        application_name="open-memory-bank-export",
+        **options,
+    )
+    with closing(connection):
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        yield connection

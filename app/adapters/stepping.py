@@ -1,0 +1,38 @@
+"""Iteration over blocking work in a thread of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def stepped(work: Generator[T, None, None], name: str) -> AsyncIterator[T]:
+    """Yield what a generator does, each step of which runs in the same thread.
+
+    The generator is closed in that thread as well, even if the caller stops early: after the step
+    under way.
+
+    Args:
+        work: the generator; a step may block.
+        name: of the thread.
+    """
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+    try:
+        while True:
+            # A thread cannot raise `StopIteration` through a future.
+            stepped = await loop.run_in_executor(thread, lambda: [*_first(work)])
+            if not stepped:
+                return
+            yield stepped[0]
+    finally:
+        thread.submit(work.close)
+        thread.shutdown(wait=False)
+
+
+def _first(work: Generator[T, None, None]) -> Generator[T, None, None]:
+    for value in work:
+        yield value
+        return

@@ -1,0 +1,158 @@
+"""Forms of values in archives: of each type of column, its JSON and back.
+
+A codec refuses every value that its column could not hold, so that a forged archive ends in an
+error of its sender and never in one of the database.
+"""
+
+import base64
+import math
+import re
+import struct
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from sys import byteorder
+from typing import Any
+
+from app.kernel.names import MAX_INT64
+from app.kernel.wire.scalars import format_duration, parse_duration
+
+_TIME_CHARS = len("2026-01-02T03:04:05.000006Z")
+_DIGITS = re.compile(r"[0-9]{1,19}")
+_HALFVEC_HEAD_BYTES = 4
+_HALF_BYTES = 2
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The form of a type of values in archives.
+
+    Attributes:
+        encode: turns a value as the database gives it into JSON; None: it is JSON already.
+        decode: turns JSON into a value that the database takes.
+            Raises ValueError, with what is accepted, for any other.
+    """
+
+    encode: Callable[[Any], Any] | None
+    decode: Callable[[Any], Any]
+
+
+def _of_type(kind: type, description: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:  # noqa: ANN401 - JSON
+        if not isinstance(value, kind):
+            raise ValueError(f"must be {description}")  # noqa: TRY004 - as `Codec` has it
+        return value
+
+    return read
+
+
+_read_text = _of_type(str, "a text")
+
+
+def _read_whole(value: Any) -> int:  # noqa: ANN401 - JSON
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INT64:
+        raise ValueError("must be a whole number of 64 bits")
+    return value
+
+
+def _read_number(value: Any) -> float:  # noqa: ANN401 - JSON
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number")  # noqa: TRY004 - as `Codec` has it
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("must be a number of 64 bits")
+    return number
+
+
+def _read_id(value: Any) -> int:  # noqa: ANN401 - JSON
+    if not isinstance(value, str) or not _DIGITS.fullmatch(value) or int(value) > MAX_INT64:
+        raise ValueError("must be a text of digits")
+    return int(value)
+
+
+def write_time(moment: datetime) -> str:
+    """Return an aware time in UTC as RFC 3339 with six fractional digits."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON
+    """Read a time as `write_time` writes it.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    if not isinstance(value, str) or len(value) != _TIME_CHARS or not value.endswith("Z"):
+        raise ValueError("must be a time such as 2026-01-02T03:04:05.000006Z")
+    return datetime.fromisoformat(value)
+
+
+def _read_day(value: Any) -> date:  # noqa: ANN401 - JSON
+    return date.fromisoformat(_read_text(value))
+
+
+def _read_duration(value: Any) -> timedelta:  # noqa: ANN401 - JSON
+    return parse_duration(_read_text(value))
+
+
+def _read_hex(value: Any) -> bytes:  # noqa: ANN401 - JSON
+    return bytes.fromhex(_read_text(value))
+
+
+def _write_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _read_base64(value: Any) -> bytes:  # noqa: ANN401 - JSON
+    return base64.b64decode(_read_text(value), validate=True)
+
+
+def _write_vector(sent: bytes) -> str:
+    """Return the float16 numbers of a vector, little-endian, from the output of `halfvec_send`."""
+    numbers = array("H", sent[_HALFVEC_HEAD_BYTES:])
+    if byteorder == "little":
+        numbers.byteswap()
+    return _write_base64(numbers.tobytes())
+
+
+def _read_vector(value: Any) -> list[float]:  # noqa: ANN401 - JSON
+    data = _read_base64(value)
+    if not data or len(data) % _HALF_BYTES:
+        raise ValueError("must be base64 of numbers of 16 bits")
+    numbers = [*struct.unpack(f"<{len(data) // _HALF_BYTES}e", data)]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("must have finite numbers")
+    return numbers
+
+
+def _read_texts(value: Any) -> list[str]:  # noqa: ANN401 - JSON
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError("must be a list of texts")
+    return value
+
+
+def _read_objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("must be a list of objects")
+    return value
+
+
+TEXT = Codec(None, _read_text)
+WHOLE = Codec(None, _read_whole)
+NUMBER = Codec(None, _read_number)
+FLAG = Codec(None, _of_type(bool, "true or false"))
+OBJECT = Codec(None, _of_type(dict, "an object"))
+OBJECTS = Codec(None, _read_objects)
+TEXTS = Codec(None, _read_texts)
+ID = Codec(str, _read_id)
+"""A number too long for readers that take all numbers for floats."""
+TIME = Codec(write_time, read_time)
+DAY = Codec(date.isoformat, _read_day)
+DURATION = Codec(format_duration, _read_duration)
+HASH = Codec(bytes.hex, _read_hex)
+DATA = Codec(_write_base64, _read_base64)
+VECTOR = Codec(_write_vector, _read_vector)
+"""Encodes the bytes of `halfvec_send`; decodes to a list of floats."""

@@ -1,0 +1,138 @@
+"""A kind of lines of archives: its columns, and how a row becomes a line and back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from app.memory.transfer.logic.codecs import Codec
+
+ENGINE_ID = {"engine_id": "the engine that it is read from or written to"}
+"""The column that no line has, with the reason."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column in a line."""
+
+    column: str
+    codec: Codec
+    is_nullable: bool = False
+    wire: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wire", self.wire or to_camel(self.column))
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind of lines.
+
+    Attributes:
+        name: as lines have it.
+        table: where its rows are.
+        key: the columns by whose bytes its lines are ordered; none: there is one line at most.
+        fields: the columns that are written.
+        left_out: the other columns of the table, each with the reason.
+        names: the fields with names of resources below the engine, written without the engine's.
+    """
+
+    name: str
+    table: str
+    key: tuple[str, ...]
+    fields: tuple[Field, ...]
+    left_out: Mapping[str, str] = field(default_factory=lambda: ENGINE_ID)
+    names: frozenset[str] = frozenset()
+
+    @cached_property
+    def written(self) -> Sequence[tuple[int, Field]]:
+        """The fields in the order of a line, each with its place among `fields`."""
+        return sorted(enumerate(self.fields), key=lambda placed: placed[1].wire)
+
+    @cached_property
+    def wires(self) -> frozenset[str]:
+        """The names of its fields in a line."""
+        return frozenset(one.wire for one in self.fields)
+
+    def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
+        """Return the fields of a line from a row, in their order; nulls are left out.
+
+        Args:
+            row: the values of the columns, in the order of `fields`.
+            engine: its full name, which is removed from the names of resources.
+        """
+        encoded = {}
+        for place, column in self.written:
+            value = row[place]
+            if value is None:
+                continue
+            if column.column in self.names:
+                value = _relative(value, engine)
+            encode = column.codec.encode
+            encoded[column.wire] = value if encode is None else encode(value)
+        return encoded
+
+    def decode(self, line: Mapping[str, Any], *, engine: str = "") -> dict[str, Any]:
+        """Return the values of the columns from the fields of a line.
+
+        Args:
+            line: its fields; unknown ones are passed over.
+            engine: the full name of the engine below which the named resources are.
+
+        Raises:
+            ValueError: a field is missing or has another type; the message names it.
+        """
+        values: dict[str, Any] = {}
+        for column in self.fields:
+            value = line.get(column.wire)
+            if value is not None:
+                try:
+                    value = column.codec.decode(value)
+                except ValueError as error:
+                    raise ValueError(f"{column.wire}: {error}") from None
+                if column.column in self.names:
+                    value = _absolute(value, engine)
+            elif not column.is_nullable:
+                raise ValueError(f"{column.wire}: is missing")
+            values[column.column] = value
+        return values
+
+    def key_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the key of decoded values, by which lines ascend."""
+        return tuple(values[name] for name in self.key)
+
+
+_HERE = "{engine}"
+_OTHER = "{}"
+
+
+def _relative(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON with the engine's name replaced wherever a text begins with it."""
+    match value:
+        case dict():
+            return {key: _relative(item, engine) for key, item in value.items()}
+        case list():
+            return [_relative(item, engine) for item in value]
+        case str() if value == engine or value.startswith(engine + "/"):
+            return _HERE + value[len(engine) :]
+        case str() if value.startswith("{"):
+            return _OTHER + value
+        case _:
+            return value
+
+
+def _absolute(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what `_relative` was given, with the name of another engine."""
+    match value:
+        case dict():
+            return {key: _absolute(item, engine) for key, item in value.items()}
+        case list():
+            return [_absolute(item, engine) for item in value]
+        case str() if value.startswith(_HERE):
+            return engine + value[len(_HERE) :]
+        case str() if value.startswith(_OTHER):
+            return value[len(_OTHER) :]
+        case _:
+            return value

@@ -1,0 +1,311 @@
+"""The reader of archives: takes bytes as they arrive and gives blocks that are proven intact.
+
+For restore:
+
+    reader = ArchiveReader(engine=str(name))
+    for data in pieces:
+        for block in reader.feed(data):      # generator; takes CPU time, so step it in a thread
+            ...                              # reader.header is known from the first block on
+    trailer = reader.end()
+
+`feed` yields a block once its check line has proven it: up to 250 lines, or what passes 1 MiB. A
+block is what restore writes in one transaction; blocks before `nextLine` are read and left.
+`Line.values` are by the names of columns, ready to insert beside the columns of `Kind.left_out`,
+and names of resources in operations are already below `engine`. A memory's `Line.revisions` are
+decoded rows of revisions; a line of the kind `revision` adds one to the memory before it. Errors
+are `InvalidArgument` with ARCHIVE_INVALID, ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_UNKNOWN.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.release import RELEASE
+from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, truncated, unknown
+from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.format import (
+    CHECK,
+    FORMAT,
+    HEADER,
+    MAX_LINE_BYTES,
+    REVISIONS,
+    TRAILER,
+    Header,
+    Tally,
+    Trailer,
+    revisions_of,
+)
+from app.memory.transfer.logic.kinds import BY_NAME, RANKS
+from app.memory.transfer.logic.memory_kinds import MEMORY, REVISION
+from app.memory.transfer.logic.unpacking import Unpacking
+
+_KIND = re.compile(rb'\{"kind":"(\w{1,64})"')
+_NUMBERS = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an archive.
+
+    Attributes:
+        number: from 1, the engine's.
+        kind: its entry in the table of kinds.
+        values: by the names of columns.
+        revisions: of a memory, by the names of columns, in the order of their versions.
+    """
+
+    number: int
+    kind: Kind
+    values: dict[str, Any]
+    revisions: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that a check line has proven intact."""
+
+    lines: Sequence[Line]
+
+    @property
+    def first(self) -> int:
+        """The number of its first line."""
+        return self.lines[0].number
+
+    @property
+    def last(self) -> int:
+        """The number of its last line."""
+        return self.lines[-1].number
+
+
+class ArchiveReader:
+    """Reads one archive, gzip or plain NDJSON, in memory that does not grow with it.
+
+    Args:
+        engine: the full name of the engine that is written to, for the names in operations.
+
+    Attributes:
+        header: None until its line is read.
+        trailer: None until its line is read, and all that it says is proven.
+        passed_over: how often each unknown field was passed over; only archives of later releases
+            may have any.
+    """
+
+    def __init__(self, engine: str = "") -> None:
+        self.header: Header | None = None
+        self.trailer: Trailer | None = None
+        self.passed_over = Counter[str]()
+        self._engine = engine
+        self._unpacking = Unpacking()
+        self._buffer = bytearray()
+        self._searched = 0
+        self._tally = Tally()
+        self._block: list[bytes] = []
+        self._last: tuple[int, str, tuple[Any, ...]] = (-1, "", ())
+
+    def feed(self, data: bytes) -> Iterator[Block]:
+        """Take the next bytes; yield the blocks that they complete.
+
+        Raises:
+            InvalidArgument: the archive is damaged, in a wrong order, or of a later format.
+        """
+        for piece in self._unpacking.feed(data):
+            self._buffer += piece
+            yield from self._lines()
+
+    def end(self) -> Trailer:
+        """Return the trailer after the last bytes.
+
+        Raises:
+            InvalidArgument: the archive has no trailer, or is cut after it.
+        """
+        if self.trailer is None or self._buffer or not self._unpacking.is_ended:
+            raise truncated(self._tally.lines)
+        return self.trailer
+
+    def _lines(self) -> Iterator[Block]:
+        """Take the whole lines of the buffer; yield the blocks that they complete."""
+        start = 0
+        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
+            block = self._take(bytes(self._buffer[start : end + 1]))
+            start = end + 1
+            if block is not None:
+                yield block
+        del self._buffer[:start]
+        self._searched = len(self._buffer)
+        if len(self._buffer) > MAX_LINE_BYTES:
+            raise invalid(
+                f"Line {self._tally.lines + 1} has more than {MAX_LINE_BYTES} bytes.",
+                lines=self._tally.lines + 1,
+            )
+
+    def _take(self, line: bytes) -> Block | None:
+        match = _KIND.match(line)
+        kind = match[1].decode() if match else ""
+        if self.trailer is not None:
+            raise invalid("The archive goes on after its trailer.")
+        if self.header is None:
+            self._read_header(kind, line)
+            return None
+        if kind == CHECK:
+            return self._checked(_parsed(line, "A check"))
+        if kind == TRAILER:
+            self._read_trailer(_parsed(line, "The trailer"))
+            return None
+        if self._tally.is_block_full:
+            raise invalid(f"After line {self._tally.lines}, a check is missing.")
+        self._tally.add(kind, line)
+        self._block.append(line)
+        return None
+
+    def _read_header(self, kind: str, line: bytes) -> None:
+        if kind != HEADER:
+            raise invalid("The first line is no header of an archive.")
+        fields = _parsed(line, "The header")
+        if fields.get("format") != FORMAT:
+            raise unknown(f"a format other than {FORMAT}", fields.get("release"))
+        try:
+            self.header = Header.read(fields)
+        except ValueError as error:
+            raise invalid(f"The header: {error}.") from None
+
+    def _checked(self, check: Mapping[str, Any]) -> Block:
+        """Return the open block, whose lines the check proves."""
+        first = self._tally.lines - len(self._block) + 1
+        expected = self._tally.end_block()
+        if not self._block or any(check.get(name) != expected[name] for name in expected):
+            raise self._damaged(first, check)
+        numbered = enumerate(self._block, start=first)
+        block = Block([self._decoded(number, line) for number, line in numbered])
+        self._block = []
+        return block
+
+    def _damaged(self, first: int, check: Mapping[str, Any]) -> InvalidArgument:
+        """Return the error of lines that are not those of which the check was made."""
+        kinds = sorted({match[1].decode() for line in self._block if (match := _KIND.match(line))})
+        named = f"Lines {first} to {self._tally.lines} ({', '.join(kinds) or 'no kind'})"
+        covered = check.get("lines")
+        if covered != [first, self._tally.lines]:
+            return invalid(f"{named}: the check after them is not theirs.", lines=first)
+        return invalid(
+            f"{named}: their digest differs; the archive was damaged or changed.",
+            lines=f"{first}-{self._tally.lines}",
+            kinds=",".join(kinds),
+        )
+
+    def _decoded(self, number: int, line: bytes) -> Line:
+        fields = _parsed(line, f"Line {number}")
+        name = fields.pop("kind", None)
+        kind = BY_NAME.get(name) if isinstance(name, str) else None
+        if kind is None:
+            release = None if self.header is None else self.header.release
+            raise unknown(f"the kind {str(name)[:SHOWN_CHARS]!r} in line {number}", release)
+        known = kind.wires | {REVISIONS} if kind is MEMORY else kind.wires
+        self._check_known(number, fields, known)
+        try:
+            values = kind.decode(fields, engine=self._engine)
+            inner = revisions_of(fields) if kind is MEMORY else []
+            for revision in inner:
+                self._check_known(number, revision, REVISION.wires)
+            decoded = Line(number, kind, values, [REVISION.decode(one) for one in inner])
+        except ValueError as error:
+            message = f"Line {number} ({kind.name}): {error}."
+            raise invalid(message, lines=number, kinds=kind.name) from None
+        self._check_order(decoded)
+        return decoded
+
+    def _check_known(
+        self, number: int, fields: Mapping[str, Any], known: frozenset[str] | set[str]
+    ) -> None:
+        """Count unknown fields of a later release; refuse those that this one would not write."""
+        strange = fields.keys() - known
+        if not strange:
+            return
+        release = "" if self.header is None else self.header.release
+        if not is_later(release, RELEASE):
+            shown = min(strange)[:SHOWN_CHARS]
+            raise invalid(f"Line {number}: the field {shown!r} is unknown.", lines=number)
+        self.passed_over.update(strange)
+
+    def _check_order(self, line: Line) -> None:
+        """Refuse lines that are not after the one before, by kind and key."""
+        rows = [(line.kind, line.values), *((REVISION, one) for one in line.revisions)]
+        for kind, values in rows:
+            rank, before, last = self._last
+            key = kind.key_of(values)
+            if kind is REVISION:
+                is_after = before in {MEMORY.name, REVISION.name} and last[:1] == key[:1]
+                is_after = is_after and (before == MEMORY.name or last < key)
+            elif rank == RANKS[kind.name]:
+                is_after = bool(key) and last[: len(key)] < key
+            else:
+                is_after = rank < RANKS[kind.name] and (rank >= 0 or RANKS[kind.name] == 0)
+            if not is_after:
+                message = f"Line {line.number} ({line.kind.name}) is not in the order of archives."
+                raise invalid(message, lines=line.number, kinds=line.kind.name)
+            self._last = (RANKS[kind.name], kind.name, key)
+
+    def _read_trailer(self, fields: Mapping[str, Any]) -> None:
+        if self._block:
+            raise invalid(f"After line {self._tally.lines}, a check is missing.")
+        left = fields.get("left")
+        is_told = isinstance(left, dict) and all(isinstance(one, dict) for one in left.values())
+        if not is_told or not self._tally.lines:
+            raise invalid("The trailer is not that of an archive.")
+        expected = self._tally.trailer(left if isinstance(left, dict) else {})
+        for name, value in expected.wire().items():
+            if fields.get(name) != value:
+                raise invalid(f"The trailer: its {name} are not those of the lines before it.")
+        self.trailer = expected
+
+
+def is_later(release: str, other: str) -> bool:
+    """Return True if a release comes after another."""
+    numbers = [list(map(int, _NUMBERS.findall(one))) for one in (release, other)]
+    return numbers[0] > numbers[1]
+
+
+def _parsed(line: bytes, named: str) -> dict[str, Any]:
+    """Return the object of a line.
+
+    Raises:
+        InvalidArgument: it is none, or has what the database cannot store.
+    """
+    try:
+        value = json.loads(line, parse_constant=_refuse)
+        if b"\\u" in line:
+            _check_texts(value)
+    except (ValueError, RecursionError):
+        raise invalid(f"{named} is no JSON that an archive has.") from None
+    if not isinstance(value, dict):
+        raise invalid(f"{named} is no JSON object.")
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _check_texts(value: Any) -> None:  # noqa: ANN401 - JSON
+    """Refuse texts with U+0000 or half a character, which only an escape can write.
+
+    Raises:
+        ValueError: there is one.
+    """
+    match value:
+        case str():
+            value.encode()
+            if "\x00" in value:
+                raise ValueError("U+0000")
+        case dict():
+            for key, item in value.items():
+                _check_texts(key)
+                _check_texts(item)
+        case list():
+            for item in value:
+                _check_texts(item)
+        case _:
+            pass

@@ -1,0 +1,143 @@
+"""Export of an engine: its rows at one moment as an archive, in parts as they are sent."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.adapters.stepping import stepped
+from app.kernel.clock import Clock
+from app.kernel.errors import Cancelled, DeadlineExceeded, Reason, ServiceError
+from app.kernel.names import EngineName
+from app.memory.transfer.logic.format import ArchiveWriter
+from app.memory.transfer.services.writing import EngineWriting, ExportOptions, compressed
+from app.memory.transfer.store.snapshot import opened
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
+from app.platform.limits.services.refusals import too_many
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+Ended = Callable[[ServiceError | None], Awaitable[None]]
+"""Records the end of an export; the error tells why it broke off."""
+
+
+class ExportPlaces:
+    """The exports that run in this process."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    @contextmanager
+    def occupied(self, most: int) -> Iterator[None]:
+        """Count one export for the block.
+
+        Raises:
+            ResourceExhausted: the process runs as many as it may.
+        """
+        if self._taken >= most:
+            raise too_many("process", most)
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1
+
+
+@dataclass(frozen=True)
+class ExportService:
+    """Exports of engines."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    database_url: str
+    places: ExportPlaces
+
+    @classmethod
+    def of(cls, resources: Resources) -> "ExportService":
+        """Build the service from the process's resources."""
+        places = resources.kept.setdefault(ExportPlaces, ExportPlaces())
+        return cls(
+            resources.db, resources.clock, resources.settings, resources.database_url, places
+        )
+
+    async def find(self, name: EngineName) -> EngineName:
+        """Return the full name of an engine.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        async with self.db.snapshot() as session:
+            return name_of(await engines.get(session, name))
+
+    async def export(
+        self, name: EngineName, options: ExportOptions, ended: Ended, *, reads_sensitive: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield an archive in parts; one that breaks off has no trailer.
+
+        Args:
+            name: the full name of the engine.
+            options: what the archive has.
+            ended: called once the end is known, unless nothing was yielded.
+            reads_sensitive: whether sensitive artifacts have their bytes in it.
+
+        Raises:
+            NotFound: the engine does not exist.
+            ResourceExhausted: the process runs as many exports as it may.
+            DeadlineExceeded: it takes longer than the settings allow.
+            Unavailable: the database fails.
+        """
+        writer = ArchiveWriter()
+        has_begun = False
+        error: ServiceError | None = Cancelled(
+            "The reader of the archive has gone.", Reason.REQUEST_ABANDONED
+        )
+        with self.places.occupied(self.settings.max_exports):
+            try:
+                async with self.db.translated_errors():
+                    parts = self._parts(name, options, writer, reads_sensitive=reads_sensitive)
+                    async for part in stepped(parts, "export"):
+                        has_begun = True
+                        yield part
+                error = None
+            except ServiceError as failure:
+                error = failure
+                raise
+            finally:
+                if has_begun:
+                    reason = None if error is None else error.reason
+                    log.info(
+                        "engine.exported", engine=name.engine, counts=writer.counts, reason=reason
+                    )
+                    await ended(error)
+
+    def _parts(
+        self,
+        name: EngineName,
+        options: ExportOptions,
+        writer: ArchiveWriter,
+        *,
+        reads_sensitive: bool,
+    ) -> Generator[bytes, None, None]:
+        """Yield an archive in parts; each step blocks."""
+        now = self.clock.now()
+        seconds = self.settings.export_max_seconds
+        ends = time.monotonic() + seconds
+        with opened(
+            self.database_url, self.settings, name.engine, now, reads_sensitive=reads_sensitive
+        ) as snapshot:
+            writing = EngineWriting(snapshot, name, options, now, writer)
+            for part in compressed(writing.lines()):
+                if time.monotonic() > ends:
+                    raise DeadlineExceeded(
+                        f"The export takes longer than {seconds:g} seconds, the limit of"
+                        " MEMORY_BANK_EXPORT_MAX_SECONDS.",
+                        Reason.EXPORT_TOO_SLOW,
+                    )
+                yield part

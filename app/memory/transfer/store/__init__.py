@@ -1,0 +1,1 @@
+"""Statements that read an engine whole."""

@@ -1,0 +1,141 @@
+"""The statement that selects the rows of each kind, derived from the table of kinds.
+
+All have the parameters `engine` (its id), `now` and `reads_sensitive`.
+"""
+
+from collections.abc import Mapping
+
+from psycopg import sql
+
+from app.memory.transfer.logic.codecs import TEXT, VECTOR
+from app.memory.transfer.logic.fields import Field, Kind
+from app.memory.transfer.logic.kinds import OMITTED
+
+Counting = tuple[str, sql.Composed]
+"""The reason why rows are left out, and the statement that counts them."""
+
+_IS_SEEN = {
+    "memories": "(({0}.delete_time is null"
+    " and ({0}.expire_time is null or {0}.expire_time > %(now)s))"
+    " or {0}.recover_until > %(now)s)",
+    "sessions": "{0}.expire_time > %(now)s",
+    "streams": "{0}.pending_count > 0",
+    "task_namespaces": "({0}.artifacts > 0 and {0}.expire_time > %(now)s)",
+    "task_artifacts": "({0}.state <> 'uploading' and {0}.expire_time > %(now)s)",
+}
+"""Rows that a reader could still see."""
+_JOINED = {
+    "memory_revisions": ("memories", ("memory_id",)),
+    "memory_vectors": ("memories", ("memory_id",)),
+    "session_events": ("sessions", ("session_id",)),
+    "session_summaries": ("sessions", ("session_id",)),
+    "stream_events": ("streams", ("scope_hash", "stream_id")),
+    "task_artifacts": ("task_namespaces", ("memory", "namespace")),
+    "task_pages": ("task_artifacts", ("content_id",)),
+}
+"""By table, that of the parents without which a row is left out, and its key."""
+_IS_SENSITIVE = (
+    "exists (select from task_namespaces n where n.engine_id = {0}.engine_id"
+    " and n.memory = {0}.memory and n.namespace = {0}.namespace and n.sensitive)"
+)
+_IS_OMITTED = f"(not %(reads_sensitive)s and {_IS_SENSITIVE})"
+_IS_OPEN = "o.state in ('PENDING', 'RUNNING')"
+_OWN = {
+    "memory_revisions": "t.expire_time > %(now)s",
+    # Of the model that serves, as in the header; a re-embedding starts anew.
+    "memory_vectors": "t.model_id = (select e.embedding_model from engines e"
+    " where e.engine_id = %(engine)s) and p.delete_time is null",
+    "stream_events": "t.process_time is null",
+    "task_pages": f"not {_IS_OMITTED.format('p')}",
+    # Those of the engine itself say nothing of the engine that the archive is written to.
+    "operations": "t.state in ('SUCCEEDED', 'FAILED', 'CANCELLED')"
+    " and (t.remove_time is null or t.remove_time > %(now)s)"
+    " and t.kind not in ('generation.preview', 'engines.create', 'engines.update')",
+}
+"""Further conditions, on the row `t` and its parent `p`."""
+
+
+def selected(kind: Kind) -> sql.Composed:
+    """Return the statement with the rows of a kind, in the order of an archive."""
+    conditions = ["t.engine_id = %(engine)s"]
+    source = f"{kind.table} t"
+    if kind.table in _IS_SEEN:
+        conditions.append(_IS_SEEN[kind.table].format("t"))
+    if kind.table in _JOINED:
+        parent, key = _JOINED[kind.table]
+        same = " and ".join(f"p.{name} = t.{name}" for name in ("engine_id", *key))
+        source += f" join {parent} p on {same}"
+        conditions.append(_IS_SEEN[parent].format("p"))
+    if kind.table in _OWN:
+        conditions.append(_OWN[kind.table])
+    columns = ", ".join(map(_column, kind.fields))
+    codecs = {one.column: one.codec for one in kind.fields}
+    order = ", ".join(
+        f't.{name} collate "C"' if codecs[name] is TEXT else f"t.{name}" for name in kind.key
+    )
+    # Names of this package alone are put in.
+    text = f"select {columns} from {source} where {' and '.join(conditions)}"  # noqa: S608 - as above
+    return _composed(f"{text} order by {order}" if order else text)
+
+
+def _column(written: Field) -> str:
+    if written.column == OMITTED:
+        return f"case when {_IS_OMITTED.format('t')} then 'sensitive' end"
+    if written.codec is VECTOR:
+        return f"halfvec_send(t.{written.column})"
+    return f"t.{written.column}"
+
+
+def _composed(text: str) -> sql.Composed:
+    return sql.SQL("{}").format(sql.SQL(text))
+
+
+MODEL = _composed(
+    "select e.embedding_model, m.dimensions from engines e"
+    " left join embedding_models m on m.model_id = e.embedding_model"
+    " where e.engine_id = %(engine)s and e.delete_time is null"
+)
+"""The model that serves an engine which exists."""
+
+
+def _count(source: str, condition: str) -> sql.Composed:
+    return _composed(
+        f"select count(*) from {source} o where o.engine_id = %(engine)s and {condition}"  # noqa: S608 - as in `selected`
+    )
+
+
+LEFT: Mapping[str, Counting] = {
+    "pendingOperations": ("they had not ended", _count("operations", _IS_OPEN)),
+    "previews": (
+        "they would be out of date",
+        _count("operations", f"o.kind = 'generation.preview' and not {_IS_OPEN}"),
+    ),
+    "sensitiveArtifacts": (
+        "the key lacks artifacts.content",
+        _count(
+            "task_artifacts",
+            f"{_IS_SEEN['task_artifacts'].format('o')} and {_IS_OMITTED.format('o')}",
+        ),
+    ),
+    "uploads": (
+        "they were not complete",
+        _count("task_artifacts", "o.state = 'uploading' and o.expire_time > %(now)s"),
+    ),
+}
+"""What every export leaves out, with the reason."""
+UNWANTED: Mapping[str, Mapping[str, Counting]] = {
+    "vectors": {},
+    "artifacts": {
+        "artifacts": (
+            "the request has artifacts=false",
+            _count("task_artifacts", _IS_SEEN["task_artifacts"].format("o")),
+        )
+    },
+    "sessions": {
+        "sessions": (
+            "the request has sessions=false",
+            _count("sessions", _IS_SEEN["sessions"].format("o")),
+        )
+    },
+}
+"""What an export leaves out without an option."""

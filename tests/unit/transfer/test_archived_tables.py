@@ -1,0 +1,69 @@
+"""Every table is in an archive or left out with a reason, and so is every column."""
+
+from datetime import date, datetime, timedelta
+
+import pytest
+from sqlalchemy import JSON, Column
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.memory.transfer.logic import codecs
+from app.memory.transfer.logic.codecs import Codec
+from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.kinds import BY_NAME, KINDS, NOT_ARCHIVED, OMITTED
+from app.process.metadata import metadata
+
+_OF_PYTHON: dict[type, set[Codec]] = {
+    str: {codecs.TEXT},
+    int: {codecs.WHOLE, codecs.ID},
+    float: {codecs.NUMBER},
+    bool: {codecs.FLAG},
+    bytes: {codecs.HASH, codecs.DATA},
+    datetime: {codecs.TIME},
+    date: {codecs.DAY},
+    timedelta: {codecs.DURATION},
+}
+
+
+def test_every_table_is_archived_or_left_out_with_a_reason() -> None:
+    archived = [kind.table for kind in KINDS]
+    assert sorted([*archived, *NOT_ARCHIVED]) == sorted(metadata.tables)
+    assert all(NOT_ARCHIVED.values())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_column_is_written_or_left_out_with_a_reason(kind: Kind) -> None:
+    columns = metadata.tables[kind.table].columns
+    written = [one.column for one in kind.fields if one.column != OMITTED]
+    assert sorted([*written, *kind.left_out]) == sorted(columns.keys())
+    assert all(kind.left_out.values())
+    assert {one.column: one.is_nullable for one in kind.fields if one.column != OMITTED} == {
+        name: bool(columns[name].nullable) for name in written
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_line_names_each_field_once(kind: Kind) -> None:
+    wires = [one.wire for one in kind.fields]
+    assert len({*wires, "kind", "revisions"}) == len(wires) + 2
+    assert BY_NAME[kind.name] is kind
+    assert {*kind.key, *kind.names} <= {one.column for one in kind.fields}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_column_has_a_codec_of_its_type(kind: Kind) -> None:
+    columns = metadata.tables[kind.table].columns
+    assert [
+        one.column
+        for one in kind.fields
+        if one.column != OMITTED and one.codec not in _codecs_of(columns[one.column])
+    ] == []
+
+
+def _codecs_of(column: Column[object]) -> set[Codec]:
+    if isinstance(column.type, JSON):
+        return {codecs.OBJECT, codecs.OBJECTS}
+    if isinstance(column.type, ARRAY):
+        return {codecs.TEXTS}
+    if type(column.type).__name__ == "HALFVEC":
+        return {codecs.VECTOR}
+    return _OF_PYTHON[column.type.python_type]
