@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BytesIO, RawIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self
 
 from typing_extensions import override
 
@@ -45,6 +45,10 @@ class Opened:
     pieces: Iterator[bytes]
     total: int | None
     done: Callable[[], int]
+
+
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
 
 
 class _Counted(RawIOBase):
@@ -137,7 +141,7 @@ def _chosen(infos: Sequence[zipfile.ZipInfo], members: Sequence[str]) -> zipfile
     raise FileError(f"The zip must have {wanted}; it has: {has}.")
 
 
-def _unpacked(stream: IO[bytes] | RawIOBase, packed: Callable[[], int]) -> Iterator[bytes]:
+def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
     """Yield what a packed stream holds, up to the limits."""
     count = 0
     try:

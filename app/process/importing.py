@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from app.adapters.api_client import ApiClient, RemoteError
+from app.adapters.api_client import ApiClient, Query, RemoteError
 from app.memory.transfer.logic.importers.drafts import Conversation, Options
 from app.memory.transfer.logic.importers.registry import Converted, Line, Rejected
 from app.process.import_files import LinesFile
@@ -145,7 +145,7 @@ class Importer:
         sent = batch.take()
         if not sent:
             return
-        query = {
+        query: Query = {
             "importId": self.import_id,
             "maxErrors": max(_MIN_ERRORS, len(sent)),
             "overwrite": self.plan.overwrite,
@@ -245,7 +245,8 @@ class Importer:
     def _events(self, path: str) -> Iterator[Any]:
         token = ""
         while True:
-            query = {"pageSize": _EVENTS, **({"pageToken": token} if token else {})}
+            query: dict[str, str | int] = {"pageSize": _EVENTS}
+            query |= {"pageToken": token} if token else {}
             page = self.api.ask("GET", path, None, query)
             yield from page.get("sessionEvents", ())
             token = page.get("nextPageToken", "")

@@ -95,7 +95,7 @@ def test_of_many_metadata_the_first_by_name_stay() -> None:
 
 
 def test_the_command_adds_to_scopes_metadata_and_labels() -> None:
-    options = {
+    options: dict[str, Any] = {
         "pairs": {"tenant": "acme"},
         "keys": ("user_id",),
         "labels": {"origin": "old"},
@@ -108,10 +108,16 @@ def test_the_command_adds_to_scopes_metadata_and_labels() -> None:
 
 
 def test_an_id_is_the_same_each_time_and_another_for_another_item() -> None:
-    made = [_line(**fields)[0]["memoryId"] for fields in ({}, {"source_id": "1"})]
-    assert made == [_line(**fields)[0]["memoryId"] for fields in ({}, {"source_id": "1"})]
-    others = [{"fact": "y"}, {"scope": {"user_id": "43"}}, {"source_id": "2"}]
-    assert len({*made, *(_line(**fields)[0]["memoryId"] for fields in others)}) == 5
+    items: list[dict[str, Any]] = [
+        {},
+        {"fact": "y"},
+        {"scope": {"user_id": "43"}},
+        {"source_id": "1"},
+        {"source_id": "2"},
+    ]
+    made = [_line(**item)[0]["memoryId"] for item in items]
+    assert made == [_line(**item)[0]["memoryId"] for item in items]
+    assert len(set(made)) == len(items)
     assert all(len(memory_id) == len("mem0-") + 32 for memory_id in made)
 
 
