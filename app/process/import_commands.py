@@ -21,8 +21,8 @@ from app.process.remote_api import KeyFile, Url, connected, engine_path
 
 if TYPE_CHECKING:
     from app.memory.transfer.logic.importers.drafts import Options
-    from app.memory.transfer.logic.importers.registry import Converted, Source
-    from app.process.importing import Importer, Plan
+    from app.memory.transfer.logic.importers.registry import Converted, Product
+    from app.process.importing import Importer, Sending
 
 _STDIN_NAME = "stdin"
 
@@ -116,10 +116,10 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
         return
     if engine is None:
         fail("--engine: must be the id of an engine, such as 1.", MISUSED)
-    from app.process.importing import Plan  # noqa: PLC0415 - as the module says
+    from app.process.importing import Sending  # noqa: PLC0415 - as the module says
 
-    plan = Plan(engine_path(engine), infer, with_ended, overwrite)
-    _import(reading, plan, url, key_file)
+    sending = Sending(engine_path(engine), infer, with_ended, overwrite)
+    _import(reading, sending, url, key_file)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Reading:
     """A file, and how it is to be read."""
 
     file: str
-    source: "Source"
+    source: "Product"
     options: "Options"
     limit: int | None
 
@@ -162,7 +162,7 @@ class _Reading:
 
 def _options(
     source: str, scope: Sequence[str], labels: Sequence[str], metadata: Sequence[str]
-) -> tuple["Source", "Options"]:
+) -> tuple["Product", "Options"]:
     from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - as the module says
     from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - as above
 
@@ -194,7 +194,7 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _import(reading: _Reading, plan: "Plan", url: str | None, key_file: Path | None) -> None:
+def _import(reading: _Reading, sending: "Sending", url: str | None, key_file: Path | None) -> None:
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
     from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
     from app.process.importing import Importer  # noqa: PLC0415 - as above
@@ -207,7 +207,7 @@ def _import(reading: _Reading, plan: "Plan", url: str | None, key_file: Path | N
         LinesFile(results, adds=True) as noted,
         LinesFile(rejections, adds=False) as rejected,
     ):
-        importer = Importer(api, plan, reading.options, noted, rejected, losses)
+        importer = Importer(api, sending, reading.options, noted, rejected, losses)
         broken: FileError | None = None
         try:
             with reading.converted(losses, "Importing") as items:

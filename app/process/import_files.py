@@ -69,9 +69,9 @@ class _Counted(RawIOBase):
 
     @override
     def read(self, size: int = -1) -> bytes:
-        found = self._first.read(size) or self._stream.read(size)
-        self.count += len(found)
-        return found
+        piece = self._first.read(size) or self._stream.read(size)
+        self.count += len(piece)
+        return piece
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.memory.transfer.logic.importers.drafts import Conversation
-from app.memory.transfer.logic.importers.registry import Converted, Line, Rejected
+from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
 
 _SAMPLES = 5
 _SHOWN_CHARS = 400
@@ -28,7 +28,7 @@ class Preview:
     scopes: Counter[str] = field(default_factory=Counter)
     conversations: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
-    _samples: list[Line] = field(default_factory=list)
+    _samples: list[ItemLine] = field(default_factory=list)
 
     def add(self, made: Converted) -> None:
         """Count an item."""

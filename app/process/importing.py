@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from app.adapters.api_client import ApiClient, Query, RemoteError
 from app.memory.transfer.logic.importers.drafts import Conversation, Options
-from app.memory.transfer.logic.importers.registry import Converted, Line, Rejected
+from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
 from app.process.import_files import LinesFile
 
 BATCH_LINES = 1_000
@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Sending:
     """The choices of a command that concern how things are sent.
 
     Attributes:
@@ -55,17 +55,17 @@ class _Batch:
     """Lines that wait to be sent together."""
 
     def __init__(self) -> None:
-        self._lines: list[tuple[Line, bytes]] = []
+        self._lines: list[tuple[ItemLine, bytes]] = []
         self._bytes = 0
 
     def has_room(self, text: bytes) -> bool:
         return len(self._lines) < BATCH_LINES and self._bytes + len(text) <= _BATCH_BYTES
 
-    def add(self, made: Line, text: bytes) -> None:
+    def add(self, made: ItemLine, text: bytes) -> None:
         self._lines.append((made, text))
         self._bytes += len(text)
 
-    def take(self) -> list[tuple[Line, bytes]]:
+    def take(self) -> list[tuple[ItemLine, bytes]]:
         """Return the lines, and begin anew."""
         taken, self._lines, self._bytes = self._lines, [], 0
         return taken
@@ -82,7 +82,7 @@ class Importer:
     """
 
     api: ApiClient
-    plan: Plan
+    sending: Sending
     options: Options
     results: LinesFile
     rejections: LinesFile
@@ -92,7 +92,7 @@ class Importer:
     import_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     _lasting: _Batch = field(default_factory=_Batch)
     _ended: _Batch = field(default_factory=_Batch)
-    _texts: dict[str, list[Line]] = field(default_factory=dict)
+    _texts: dict[str, list[ItemLine]] = field(default_factory=dict)
 
     def add(self, made: Converted) -> None:
         """Take a converted item, and send what is enough for a request.
@@ -104,9 +104,9 @@ class Importer:
             self.reject(made)
         elif isinstance(made, Conversation):
             self._converse(made)
-        elif made.ended and not (self.plan.with_ended and not self.plan.infer):
+        elif made.ended and not (self.sending.with_ended and not self.sending.infer):
             self.losses["ended facts"] += 1
-        elif self.plan.infer:
+        elif self.sending.infer:
             self._infer(made)
         else:
             self._add_line(made)
@@ -120,7 +120,7 @@ class Importer:
         self._send(self._lasting)
         self._send(self._ended)
         self._generate_all()
-        if self.plan.infer:
+        if self.sending.infer:
             for name in self.operations:
                 self._count_generated(wait(self.api, name))
 
@@ -129,7 +129,7 @@ class Importer:
         self.counts["rejected"] += 1
         self.rejections.write(rejected.wire())
 
-    def _add_line(self, made: Line) -> None:
+    def _add_line(self, made: ItemLine) -> None:
         line = made.line
         if made.ended:
             marked = {**line.get("metadata", {}), _ENDED_KEY: {"stringValue": self.import_id}}
@@ -148,10 +148,10 @@ class Importer:
         query: Query = {
             "importId": self.import_id,
             "maxErrors": max(_MIN_ERRORS, len(sent)),
-            "overwrite": self.plan.overwrite,
+            "overwrite": self.sending.overwrite,
         }
         body = b"\n".join(text for _, text in sent)
-        path = f"{self.plan.path}/memories:import"
+        path = f"{self.sending.path}/memories:import"
         answer = patiently(lambda: self.api.upload(path, [body], _NDJSON, query))
         for name in _COUNTS:
             self.counts[name] += answer.get(name, 0)
@@ -169,7 +169,7 @@ class Importer:
             self.operations.append(operation)
             self.results.write({"operation": operation})
 
-    def _infer(self, made: Line) -> None:
+    def _infer(self, made: ItemLine) -> None:
         if "fact" not in made.line:
             self.losses["structured memories, with --infer"] += 1
             return
@@ -187,7 +187,7 @@ class Importer:
         while self._texts:
             self._generate(self._texts.pop(next(iter(self._texts))))
 
-    def _generate(self, texts: Sequence[Line]) -> None:
+    def _generate(self, texts: Sequence[ItemLine]) -> None:
         body: dict[str, Any] = {
             "scope": texts[0].line["scope"],
             "directContentsSource": {"events": [_event(made.line) for made in texts]},
@@ -197,7 +197,7 @@ class Importer:
             body["metadata"] = named
         if self.options.labels:
             body["revisionLabels"] = dict(self.options.labels)
-        path = f"{self.plan.path}/memories:generate"
+        path = f"{self.sending.path}/memories:generate"
         answer = patiently(lambda: self.api.ask("POST", path, body))
         self.counts["texts"] += len(texts)
         self._note(answer["name"])
@@ -211,7 +211,7 @@ class Importer:
     def _delete_ended(self) -> None:
         condition = {"key": _ENDED_KEY, "op": "EQUAL", "value": {"stringValue": self.import_id}}
         body = {"filterGroups": [{"filters": [condition]}], "force": True}
-        path = f"{self.plan.path}/memories:purge"
+        path = f"{self.sending.path}/memories:purge"
         answer = patiently(lambda: self.api.ask("POST", path, body))
         self._note(answer["name"])
         done = wait(self.api, answer["name"])
@@ -230,7 +230,7 @@ class Importer:
 
     def _begin(self, made: Conversation) -> int:
         """Return how many events the session has already."""
-        path = f"{self.plan.path}/sessions"
+        path = f"{self.sending.path}/sessions"
         query, body = {"sessionId": made.session_id}, {"userId": made.user_id, **made.fields}
         try:
             patiently(lambda: self.api.ask("POST", path, body, query))
@@ -254,7 +254,7 @@ class Importer:
                 return
 
     def _append(self, made: Conversation, count: int) -> None:
-        path = f"{self.plan.path}/sessions/{made.session_id}/events:batch"
+        path = f"{self.sending.path}/sessions/{made.session_id}/events:batch"
         for first in range(count, len(made.events), _EVENTS):
             events = made.events[first : first + _EVENTS]
             body = {"events": events, "expectedLastSeq": first}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.memory.bulk.schemas import ImportedMemory
-from app.memory.transfer.logic.importers.drafts import Draft, Options, Refused
+from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Options
 from app.memory.transfer.logic.importers.rules import EXPIRED, line_of
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,7 +43,7 @@ def _line(options: dict[str, Any] | None = None, **fields: Any) -> tuple[Any, di
     ],
 )
 def test_an_item_beyond_the_limits_is_refused(reason: str, fields: dict[str, Any]) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ItemError) as refused:
         _line(**fields)
     assert refused.value.reason == reason
 

@@ -13,7 +13,7 @@ import pytest
 from app.memory.bulk.schemas import ImportedMemory
 from app.memory.transfer.logic.importers.drafts import Conversation, Options
 from app.memory.transfer.logic.importers.records import read_records
-from app.memory.transfer.logic.importers.registry import SOURCES, Line, Rejected, converted
+from app.memory.transfer.logic.importers.registry import SOURCES, ItemLine, Rejected, converted
 from app.platform.sessions.schemas.events import AppendEventRequest
 
 _DATA = Path(__file__).parents[2] / "data/importers"
@@ -84,7 +84,7 @@ def test_the_service_takes_every_line(name: str) -> None:
     case = CASES[name]
     records = read_records([(_DATA / case.file).read_bytes()], SOURCES[name].containers)
     for made in converted(records, case.options(name), Counter()):
-        if isinstance(made, Line):
+        if isinstance(made, ItemLine):
             ImportedMemory.model_validate(made.line)
         elif isinstance(made, Conversation):
             assert [AppendEventRequest.model_validate(event) for event in made.events]

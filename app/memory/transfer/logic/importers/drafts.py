@@ -102,7 +102,7 @@ Made = Draft | Lost | Conversation
 Convert = Callable[[Record, Options], Iterator[Made]]
 
 
-class Refused(Exception):
+class ItemError(Exception):
     """An item that cannot be imported.
 
     Attributes:
@@ -120,14 +120,14 @@ def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON valu
     """Return an item that has the fields that its source's items have.
 
     Raises:
-        Refused: it is no object, or lacks a field; the detail names the fields that it has.
+        ItemError: it is no object, or lacks a field; the detail names the fields that it has.
     """
     if not isinstance(value, dict):
-        raise Refused("ITEM_UNKNOWN", "The item must be a JSON object.")
+        raise ItemError("ITEM_UNKNOWN", "The item must be a JSON object.")
     missing = [name for name in needed if name not in value]
     if missing:
         has = ", ".join(sorted(value)[:30]) or "none"
-        raise Refused("ITEM_UNKNOWN", f"The item lacks {', '.join(missing)}; it has: {has}.")
+        raise ItemError("ITEM_UNKNOWN", f"The item lacks {', '.join(missing)}; it has: {has}.")
     return value
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from app.memory.transfer.logic.importers.drafts import (
     Draft,
+    ItemError,
     Made,
     Options,
     Record,
-    Refused,
     fields_of,
     left_out,
 )
@@ -30,7 +30,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     # The Python client of Zep writes `uuid_`, since `uuid` is a module.
     uuid = item.get("uuid") or item.get("uuid_")
     if uuid is None:
-        raise Refused("ITEM_UNKNOWN", "The item lacks uuid.")
+        raise ItemError("ITEM_UNKNOWN", "The item lacks uuid.")
     yield from left_out(item, *_KNOWN)
     attributes = item.get("attributes")
     yield Draft(

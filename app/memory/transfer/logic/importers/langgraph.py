@@ -9,10 +9,10 @@ from typing import Any
 
 from app.memory.transfer.logic.importers.drafts import (
     Draft,
+    ItemError,
     Made,
     Options,
     Record,
-    Refused,
     fields_of,
     left_out,
 )
@@ -29,12 +29,12 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     namespace = item["namespace"]
     places = namespace.split(".") if isinstance(namespace, str) else namespace
     if not isinstance(places, list) or len(places) != len(options.keys):
-        raise Refused(
+        raise ItemError(
             "NAMESPACE_UNKNOWN",
             f"The namespace must have as many places as --scope names: {len(options.keys)}.",
         )
     if "" in places:
-        raise Refused("SCOPE_INVALID", "No place of the namespace may be empty.")
+        raise ItemError("SCOPE_INVALID", "No place of the namespace may be empty.")
     fact, rest = _fact(item["value"])
     yield Draft(
         fact=fact,

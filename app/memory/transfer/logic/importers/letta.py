@@ -42,7 +42,7 @@ def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterato
     name = fields_of(agent, "name")["name"]
     agent_id = str(agent.get("id") or name)
     ids = agent.get("block_ids")
-    named = [blocks[one] for one in ids if one in blocks] if isinstance(ids, list) else []
+    named = [blocks[key] for key in ids if key in blocks] if isinstance(ids, list) else []
     for block in [*named, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
         yield from _block(block, agent_id, name)
     messages = _objects(agent.get("messages"))
@@ -86,7 +86,7 @@ def _event(message: Json, agent: str, options: Options) -> Json | Lost:
         parts = [_response(message, text)]
     else:
         parts = [{"text": text}] if text else []
-        parts += [_call(one) for one in _objects(message.get("tool_calls"))]
+        parts += [_call(call) for call in _objects(message.get("tool_calls"))]
     if role == "system" or (role == _USER and text is None):
         return Lost("system messages")
     if role not in (_USER, "assistant", "tool") or not parts:
@@ -141,7 +141,7 @@ def _response(message: Json, text: str | None) -> Json:
 
 
 def _objects(value: Any) -> list[Json]:  # noqa: ANN401 - any JSON value
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _by_id(value: Any) -> dict[str, Json]:  # noqa: ANN401 - any JSON value

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from app.memory.transfer.logic.importers.drafts import (
     Draft,
+    ItemError,
     Json,
     Lost,
     Made,
     Options,
     Record,
-    Refused,
     fields_of,
     left_out,
 )
@@ -36,8 +36,10 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
 
 def _entity(item: Json) -> Iterator[Made]:
     name, observations = item["name"], item["observations"]
-    if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
-        raise Refused("ITEM_UNKNOWN", "The observations must be a list of texts.")
+    if not isinstance(observations, list) or not all(
+        isinstance(text, str) for text in observations
+    ):
+        raise ItemError("ITEM_UNKNOWN", "The observations must be a list of texts.")
     yield from left_out(item, "type", "name", "entityType", "observations")
     if not observations:
         yield Lost("entities without observations")
@@ -55,7 +57,7 @@ def _entity(item: Json) -> Iterator[Made]:
 def _relation(item: Json) -> Draft:
     parts = [item["from"], item["relationType"], item["to"]]
     if not all(isinstance(part, str) for part in parts):
-        raise Refused("ITEM_UNKNOWN", "The fields from, relationType and to must be texts.")
+        raise ItemError("ITEM_UNKNOWN", "The fields from, relationType and to must be texts.")
     return Draft(
         fact=" ".join(parts),
         scope={},

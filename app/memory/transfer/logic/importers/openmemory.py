@@ -9,11 +9,11 @@ from typing import Any
 
 from app.memory.transfer.logic.importers.drafts import (
     Draft,
+    ItemError,
     Lost,
     Made,
     Options,
     Record,
-    Refused,
     fields_of,
     left_out,
 )
@@ -36,7 +36,9 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
         yield Lost("memories in the state deleted")
         return
     if state not in _STATES:
-        raise Refused("ITEM_UNKNOWN", f"The state must be deleted or one of {', '.join(_STATES)}.")
+        raise ItemError(
+            "ITEM_UNKNOWN", f"The state must be deleted or one of {', '.join(_STATES)}."
+        )
     yield from left_out(item, *_KNOWN)
     own = item.get("metadata")
     yield Draft(
@@ -62,7 +64,7 @@ def _user(heading: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
 
 def _categories(item: Mapping[str, Any], heading: Mapping[str, Any]) -> list[Any]:
     ids = item.get("category_ids")
-    known = (_named(heading, "categories", one) for one in ids) if isinstance(ids, list) else ()
+    known = (_named(heading, "categories", key) for key in ids) if isinstance(ids, list) else ()
     return item.get("categories") or [name for name in known if name is not None]
 
 

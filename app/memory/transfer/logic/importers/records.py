@@ -86,8 +86,8 @@ class _Text:
         while True:
             end = self.held.find("\n", self.at + begun)
             if end >= 0:
-                found, self.at = self.held[self.at : end], end + 1
-                return found
+                line, self.at = self.held[self.at : end], end + 1
+                return line
             begun = len(self.held) - self.at
             if not self.more():
                 rest, self.at = self.held[self.at :], len(self.held)

@@ -21,17 +21,17 @@ from app.memory.transfer.logic.importers.drafts import (
     Conversation,
     Convert,
     Draft,
+    ItemError,
     Json,
     Lost,
     Options,
     Record,
-    Refused,
 )
 from app.memory.transfer.logic.importers.rules import line_of
 
 
 @dataclass(frozen=True)
-class Source:
+class Product:
     """A product whose memories can be imported.
 
     Attributes:
@@ -50,22 +50,22 @@ class Source:
 
 SOURCES = MappingProxyType(
     {
-        "mem0": Source(mem0.convert, mem0.CONTAINERS),
-        "openmemory": Source(openmemory.convert, openmemory.CONTAINERS, openmemory.MEMBERS),
-        "vertex": Source(vertex.convert, vertex.CONTAINERS, has_sessions=True),
-        "hindsight": Source(hindsight.convert, hindsight.CONTAINERS),
-        "zep": Source(edges.convert, edges.CONTAINERS),
-        "graphiti": Source(edges.convert, edges.CONTAINERS),
-        "letta": Source(letta.convert, letta.CONTAINERS, has_sessions=True),
-        "langgraph": Source(langgraph.convert, langgraph.CONTAINERS, needs_keys=True),
-        "mcp-memory": Source(mcp_memory.convert, mcp_memory.CONTAINERS),
-        "jsonl": Source(jsonl.convert, jsonl.CONTAINERS),
+        "mem0": Product(mem0.convert, mem0.CONTAINERS),
+        "openmemory": Product(openmemory.convert, openmemory.CONTAINERS, openmemory.MEMBERS),
+        "vertex": Product(vertex.convert, vertex.CONTAINERS, has_sessions=True),
+        "hindsight": Product(hindsight.convert, hindsight.CONTAINERS),
+        "zep": Product(edges.convert, edges.CONTAINERS),
+        "graphiti": Product(edges.convert, edges.CONTAINERS),
+        "letta": Product(letta.convert, letta.CONTAINERS, has_sessions=True),
+        "langgraph": Product(langgraph.convert, langgraph.CONTAINERS, needs_keys=True),
+        "mcp-memory": Product(mcp_memory.convert, mcp_memory.CONTAINERS),
+        "jsonl": Product(jsonl.convert, jsonl.CONTAINERS),
     }
 )
 
 
 @dataclass(frozen=True)
-class Line:
+class ItemLine:
     """A line of `memories:import`, with the item that it was made of.
 
     Attributes:
@@ -97,7 +97,7 @@ class Rejected:
         }
 
 
-Converted = Line | Rejected | Conversation
+Converted = ItemLine | Rejected | Conversation
 
 
 def converted(
@@ -117,8 +117,8 @@ def converted(
                     yield made
                 else:
                     yield from _checked(made, record, options, losses)
-        except Refused as refused:
-            yield Rejected(record.number, refused.reason, refused.detail, record.value)
+        except ItemError as error:
+            yield Rejected(record.number, error.reason, error.detail, record.value)
 
 
 def _checked(
@@ -127,8 +127,8 @@ def _checked(
     item = record.value if draft.item is None else draft.item
     try:
         line = line_of(draft, options, losses)
-    except Refused as refused:
-        yield Rejected(record.number, refused.reason, refused.detail, item)
+    except ItemError as error:
+        yield Rejected(record.number, error.reason, error.detail, item)
         return
     if line is not None:
-        yield Line(record.number, item, line, draft.ended)
+        yield ItemLine(record.number, item, line, draft.ended)

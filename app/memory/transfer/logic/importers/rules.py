@@ -12,7 +12,7 @@ from typing import Any
 from app.kernel.names import CHOSEN_ID
 from app.kernel.text import UNSTORABLE
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.transfer.logic.importers.drafts import Draft, Json, Options, Refused
+from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Json, Options
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _MAX_PAIRS = 5
@@ -33,7 +33,7 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
     What the line leaves out is counted in `losses`, by its kind.
 
     Raises:
-        Refused: the draft cannot become a memory.
+        ItemError: the draft cannot become a memory.
     """
     expires = _moment(draft.expire_time, "expireTime", losses)
     if expires is not None and expires <= options.now:
@@ -52,7 +52,7 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
     if options.labels:
         line["revisionLabels"] = {**line.get("revisionLabels", {}), **options.labels}
     if any(UNSTORABLE.search(text) for text in _texts(line)):
-        raise Refused("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
+        raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
     return line
 
 
@@ -91,9 +91,9 @@ def _scope(draft: Draft, options: Options) -> dict[str, str]:
     }
     scope = {**kept, **options.pairs}
     if not scope:
-        raise Refused("SCOPE_MISSING", "The item names no scope; give one by --scope KEY=VALUE.")
+        raise ItemError("SCOPE_MISSING", "The item names no scope; give one by --scope KEY=VALUE.")
     if len(scope) > _MAX_PAIRS:
-        raise Refused("SCOPE_INVALID", f"The scope must have at most {_MAX_PAIRS} pairs.")
+        raise ItemError("SCOPE_INVALID", f"The scope must have at most {_MAX_PAIRS} pairs.")
     return {key: _scope_value(key, value) for key, value in scope.items()}
 
 
@@ -101,7 +101,7 @@ def _scope_value(key: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     is_fit = isinstance(text, str) and len(text) <= _MAX_VALUE_CHARS and "*" not in text
     if not is_fit or not 1 <= len(key) <= _MAX_KEY_CHARS:
-        raise Refused(
+        raise ItemError(
             "SCOPE_INVALID",
             f"A scope must have keys of 1 to {_MAX_KEY_CHARS} characters and texts of at most"
             f" {_MAX_VALUE_CHARS} characters without *.",
@@ -111,11 +111,11 @@ def _scope_value(key: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 def _fact(fact: Any) -> str:  # noqa: ANN401 - any JSON value
     if fact is not None and not isinstance(fact, str):
-        raise Refused("ITEM_UNKNOWN", "The fact must be a text.")
+        raise ItemError("ITEM_UNKNOWN", "The fact must be a text.")
     if fact is None or not fact.strip():
-        raise Refused("FACT_EMPTY", "The fact must not be blank.")
+        raise ItemError("FACT_EMPTY", "The fact must not be blank.")
     if len(fact) > MAX_FACT_CHARS:
-        raise Refused("FACT_TOO_LONG", f"The fact must have at most {MAX_FACT_CHARS} characters.")
+        raise ItemError("FACT_TOO_LONG", f"The fact must have at most {MAX_FACT_CHARS} characters.")
     return fact
 
 

@@ -9,12 +9,12 @@ from app.kernel.wire.base import camel_name
 from app.memory.transfer.logic.importers.drafts import (
     Conversation,
     Draft,
+    ItemError,
     Json,
     Lost,
     Made,
     Options,
     Record,
-    Refused,
     fields_of,
     left_out,
 )
@@ -54,7 +54,7 @@ def _session(item: Json, options: Options) -> Iterator[Made]:
         yield Lost("sessions, without --sessions")
         return
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise Refused("ITEM_UNKNOWN", "The sessionEvents must be a list of objects.")
+        raise ItemError("ITEM_UNKNOWN", "The sessionEvents must be a list of objects.")
     yield Conversation(
         made_id(options.source, name.rpartition("/")[2]),
         str(item["userId"]),
