@@ -19,6 +19,7 @@ from app.process import (
     agent_commands,
     cost_commands,
     erasure_commands,
+    export_commands,
     import_commands,
     key_commands,
     operation_commands,
@@ -35,6 +36,7 @@ app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
+app.command("export")(export_commands.export)
 app.command("import")(import_commands.import_memories)
 
 

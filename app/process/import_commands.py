@@ -110,7 +110,7 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     if sessions and not chosen.has_sessions:
         fail("--sessions: must be used with letta or vertex.", MISUSED)
     options = replace(options, sessions=sessions)
-    reading = _Reading(file, chosen, options, limit)
+    reading = _Input(file, chosen, options, limit)
     if dry_run:
         _preview(reading, with_ended=with_ended)
         return
@@ -123,7 +123,7 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _Input:
     """A file, and how it is to be read."""
 
     file: str
@@ -194,7 +194,7 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _import(reading: _Reading, sending: "Sending", url: str | None, key_file: Path | None) -> None:
+def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path | None) -> None:
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
     from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
     from app.process.importing import Importer  # noqa: PLC0415 - as above
@@ -245,7 +245,7 @@ def _words(name: str) -> str:
     return text.capitalize()
 
 
-def _preview(reading: _Reading, *, with_ended: bool) -> None:
+def _preview(reading: _Input, *, with_ended: bool) -> None:
     """Print what an import would do, and send nothing."""
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
     from app.process.import_preview import Preview  # noqa: PLC0415 - as above

@@ -51,7 +51,7 @@ class _Readable(Protocol):
     def read(self, size: int = ..., /) -> bytes: ...
 
 
-class _Counted(RawIOBase):
+class _CountedStream(RawIOBase):
     """A stream that counts what is read, and can look at its beginning first."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -90,7 +90,7 @@ def opened(file: str, members: Sequence[str]) -> Iterator[Opened]:
         try:
             path = None if file == STDIN else Path(file)
             stream = sys.stdin.buffer if path is None else stack.enter_context(path.open("rb"))
-            counted = _Counted(stream)
+            counted = _CountedStream(stream)
             total = None if path is None else path.stat().st_size
             if counted.beginning() == _ZIP:
                 if path is None:
@@ -105,7 +105,7 @@ def opened(file: str, members: Sequence[str]) -> Iterator[Opened]:
             raise FileError(f"{file} cannot be read: {error.strerror or error}.") from None
 
 
-def _plain(stream: _Counted) -> Iterator[bytes]:
+def _plain(stream: _CountedStream) -> Iterator[bytes]:
     while piece := stream.read(_PIECE_BYTES):
         yield piece
 
@@ -119,7 +119,7 @@ def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
     info = _chosen(archive.infolist(), members)
     if info.flag_bits & _ENCRYPTED:
         raise FileError("The zip has a password; unpack it first.")
-    counted = _Counted(stack.enter_context(archive.open(info)))
+    counted = _CountedStream(stack.enter_context(archive.open(info)))
     # The sizes that a zip declares need not be true, so both are held to what is read.
     pieces = _unpacked(counted, lambda: info.compress_size)
     if counted.beginning().startswith(_GZIP):

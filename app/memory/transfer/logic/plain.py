@@ -1,0 +1,19 @@
+"""Memories of an archive as lines of an import, without history."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.memory.transfer.logic.memory_kinds import MEMORY
+
+_OWN = frozenset({"version", "source", "position", "eventTime", "deleteTime", "recoverUntil"})
+"""Fields that an import does not take."""
+
+
+def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a line of `memories:import` from the values of a memory; None: it is deleted."""
+    if values["delete_time"] is not None:
+        return None
+    encoded = MEMORY.encode([values[field.column] for field in MEMORY.fields])
+    return {
+        name: value for name, value in encoded.items() if name not in _OWN and value not in ({}, [])
+    }

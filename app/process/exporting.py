@@ -1,0 +1,137 @@
+"""The work of `memory-bank export`: downloads an archive, proves it whole, then names the file."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import typer
+
+from app.adapters.api_client import ApiClient
+from app.adapters.terminal import fail
+from app.kernel.clock import SystemClock
+from app.kernel.errors import ServiceError
+from app.memory.transfer.logic.memory_kinds import MEMORY
+from app.memory.transfer.logic.plain import plain_memory
+from app.memory.transfer.logic.reading import ArchiveReader, Block
+from app.process.progress import progress, stoppable
+from app.process.remote_api import connected, engine_path
+
+_STDOUT = "-"
+_POLL_SECONDS = 1.0
+_WARNING = "Note: the export holds personal data in clear; keep it as safe as the database."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The options of the command."""
+
+    engine: str
+    output: str | None
+    vectors: bool
+    artifacts: bool
+    sessions: bool
+    is_plain: bool
+    wait_seconds: float
+    replaces: bool
+
+
+def run(wanted: Wanted, url: str | None, key_file: Path | None) -> None:
+    """Export an engine to a file or to standard output."""
+    path = engine_path(wanted.engine)
+    target = None if wanted.output == _STDOUT else Path(wanted.output or _file_name(wanted))
+    if target is not None and target.exists() and not wanted.replaces:
+        fail(f"{target} exists; --force replaces it.")
+    with connected(url, key_file) as api, stoppable("Stopped: nothing is exported."):
+        _wait(api, path, wanted.wait_seconds)
+        typer.echo(_WARNING, err=True)
+        with _written(target) as file:
+            reader = _copy(api, path, wanted, file)
+    _report(reader, target)
+
+
+def _file_name(wanted: Wanted) -> str:
+    suffix = "jsonl" if wanted.is_plain else "omb.gz"
+    return f"{wanted.engine}-{SystemClock().now():%Y%m%dT%H%M%SZ}.{suffix}"
+
+
+def _wait(api: ApiClient, path: str, seconds: float) -> None:
+    """Wait until no operation of the engine waits or runs, or the time has passed."""
+    ends = time.monotonic() + seconds
+    query = {"filter": "done=false", "pageSize": 1}
+    while seconds and api.ask("GET", f"{path}/operations", query=query).get("operations"):
+        if time.monotonic() > ends:
+            typer.echo(f"After {seconds:g} seconds, operations have not ended.", err=True)
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+@contextmanager
+def _written(target: Path | None) -> Iterator[BinaryIO]:
+    """Open what is written to; a file gets its name when the block has ended, and is gone else."""
+    if target is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    part = target.with_name(target.name + ".part")
+    try:
+        part.unlink(missing_ok=True)
+        # Others may not read it: it holds personal data.
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        part.replace(target)
+    except OSError as error:
+        fail(f"{target} cannot be written: {error.strerror or error}.")
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy(api: ApiClient, path: str, wanted: Wanted, file: BinaryIO) -> ArchiveReader:
+    """Write what the service sends; return the reader that has proven it whole."""
+    reader = ArchiveReader()
+    query = {
+        "vectors": wanted.vectors,
+        "artifacts": wanted.artifacts and not wanted.is_plain,
+        "sessions": wanted.sessions and not wanted.is_plain,
+    }
+    try:
+        with (
+            api.download(f"{path}:export", query) as pieces,
+            progress("Exporting", unit="lines") as shown,
+        ):
+            for piece in pieces:
+                if not wanted.is_plain:
+                    file.write(piece)
+                for block in reader.feed(piece):
+                    shown.advance(len(block.lines))
+                    if wanted.is_plain:
+                        file.write(_plain(block))
+        reader.end()
+    except ServiceError as error:
+        fail(f"{error.message} Export again.")
+    return reader
+
+
+def _plain(block: Block) -> bytes:
+    """Return the live memories of a block as lines of an import."""
+    lines = (plain_memory(line.values) for line in block.lines if line.kind is MEMORY)
+    return b"".join(
+        json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines if line is not None
+    )
+
+
+def _report(reader: ArchiveReader, target: Path | None) -> None:
+    """Print what was exported and what was left out, beside what standard output has."""
+    trailer = reader.end()
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in trailer.counts.items())
+    typer.echo(f"Exported to {target or 'standard output'}: {counted}.", err=True)
+    for name, told in trailer.left.items():
+        typer.echo(f"Left out: {told.get('count')} {name}: {told.get('reason')}.", err=True)
