@@ -19,6 +19,7 @@ from tests.support.bank import (
     BAD,
     Json,
     after,
+    configure,
     count,
     field_of,
     history,
@@ -250,6 +251,21 @@ class TestImportId:
         found = ok(await client.get(path_of(operation)))
         assert found["response"]["imported"] == len(_MANY)
         assert not any("Idempotent-Replayed" in answer.headers for answer in answers)
+
+    async def test_masked_values_are_counted_over_all_requests(
+        self, client: httpx.AsyncClient
+    ) -> None:
+        rule = {"kind": "EMAIL", "action": "MASK", "where": ["DIRECT"]}
+        await configure(client, privacyConfig={"rules": [rule]})
+        created = "2020-01-01T00:00:00Z"
+        for name in "ab":
+            found = line(f"Write to {name}@example.com.", name, createTime=created)
+            answer = ok(await send(client, found, importId="run"))
+        operation = ok(await client.get(path_of(answer["operation"])))
+        assert operation["metadata"]["maskedCounts"] == {"EMAIL": 2}
+        assert operation["response"]["imported"] == 2
+        memory = ok(await client.get("/memories/a"))
+        assert (memory["fact"], memory["createTime"]) == ("Write to [EMAIL].", created)
 
     async def test_an_id_is_its_callers_and_no_request_id(
         self, app: FastAPI, client: httpx.AsyncClient, database: Database, clock: FixedClock

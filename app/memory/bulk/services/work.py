@@ -251,9 +251,10 @@ class Import:
             return
         # Another request of the same import may have added to it meanwhile.
         row = await operations.lock_done(session, self._operation)
-        masked = Counter(row.details.get(MASKED_COUNTS, {})) + Counter(chunk.masked)
-        details = {**new.details, **noted(masked)}
         counts = Counter({name: (row.response or {}).get(name, 0) for name in _RECORDED})
+        masked = Counter(row.details.get(MASKED_COUNTS, {})) + Counter(chunk.masked)
+        # The first memories tell whether revisions are kept.
+        details = {**({} if any(counts.values()) else new.details), **noted(masked)}
         await operations.update_done(session, row, _response(counts + chunk.counts), details)
 
     async def _audit_empty(self) -> None:
