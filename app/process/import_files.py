@@ -55,7 +55,8 @@ class _CountedStream(RawIOBase):
     """A stream that counts what is read, and can look at its beginning first."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+        # A pipe gives what it has, rather than nothing until there is more.
+        self._read = getattr(stream, "read1", stream.read)
         self._first = BytesIO(stream.read(len(_ZIP)))
         self.count = 0
 
@@ -69,7 +70,7 @@ class _CountedStream(RawIOBase):
 
     @override
     def read(self, size: int = -1) -> bytes:
-        piece = self._first.read(size) or self._stream.read(size)
+        piece = self._first.read(size) or self._read(size)
         self.count += len(piece)
         return piece
 

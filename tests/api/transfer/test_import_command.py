@@ -2,10 +2,15 @@
 
 import gzip
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +59,10 @@ class Bank:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def other(self) -> "Bank":
+        """Return another engine."""
+        return replace(self, engine=new_engine(self.http))
+
     def memories(self) -> dict[str, Any]:
         """Return all live memories by their ids."""
         found: dict[str, Any] = {}
@@ -72,9 +81,13 @@ def bank(server: LiveServer, tmp_path: Path) -> Iterator[Bank]:
     key_file.write_text(KEY)
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=f"{server.url}/v1beta1", headers=headers, timeout=60) as http:
-        made = http.post("/reasoningEngines", json={"displayName": "imports"}).json()
-        engine = made["name"].partition("/reasoningEngines/")[2].partition("/")[0]
-        yield Bank(http, engine, server.url, key_file)
+        yield Bank(http, new_engine(http), server.url, key_file)
+
+
+def new_engine(http: httpx.Client) -> str:
+    """Create an engine; return its id."""
+    made = http.post("/reasoningEngines", json={"displayName": "imports"}).json()
+    return str(made["name"].partition("/reasoningEngines/")[2].partition("/")[0])
 
 
 def counts(ended: Result) -> dict[str, int]:
@@ -317,3 +330,68 @@ def test_a_service_that_is_not_there_is_named(tmp_path: Path) -> None:
     ended = CliRunner().invoke(app, [*told, "--url", "http://127.0.0.1:9", "--key-file", str(key)])
     assert ended.exit_code == 1
     assert "127.0.0.1:9" in ended.stderr
+
+
+def test_a_plain_export_moves_in_elsewhere(bank: Bank, tmp_path: Path) -> None:
+    file = tmp_path / "vertex.json"
+    file.write_bytes((_DATA / "vertex.json").read_bytes())
+    bank.load(file, "vertex")
+    path = f"/reasoningEngines/{bank.engine}/memories"
+    made = {"fact": "Stored here.", "scope": {"user_id": "44"}}
+    assert bank.http.post(path, json=made).status_code == 200
+    plain = tmp_path / "plain.jsonl"
+    told = ["export", "--engine", bank.engine, "--plain", "--output", str(plain)]
+    ended = CliRunner().invoke(
+        app, [*told, "--url", bank.url, "--key-file", str(bank.key_file)], catch_exceptions=False
+    )
+    assert ended.exit_code == 0, ended.output
+
+    elsewhere = bank.other()
+    moved = elsewhere.load(plain, "jsonl")
+    assert (moved.exit_code, counts(moved)["Imported"]) == (0, 4), moved.output
+    assert sorted(map(_shown, elsewhere.memories().values())) == sorted(
+        map(_shown, bank.memories().values())
+    )
+
+
+def _shown(memory: Mapping[str, Any]) -> str:
+    """Return a memory without its name and version."""
+    kept = {key: value for key, value in memory.items() if key not in {"name", "etag"}}
+    return json.dumps(kept, sort_keys=True)
+
+
+def test_an_interrupted_import_goes_on_and_can_be_taken_back(
+    bank: Bank, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    more = [*rows, *(_row(number) for number in range(_ROWS, _ROWS + 50))]
+    file = tmp_path / "mem0.ndjson"
+    file.write_text("".join(json.dumps(row) + "\n" for row in more))
+    told = ["import", "-", "--from", "mem0", "--engine", bank.engine, "--url", bank.url]
+    command = [sys.executable, "-m", "app.process.cli", *told, "--key-file", str(bank.key_file)]
+    begun = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert begun.stdin is not None
+    assert begun.stderr is not None
+    begun.stdin.write(file.read_bytes())
+    begun.stdin.flush()
+    result = tmp_path / "stdin.result"
+    deadline = time.monotonic() + 60
+    while not result.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    begun.send_signal(signal.SIGINT)
+    assert begun.wait(timeout=30) == 130
+    assert b"The same command goes on" in begun.stderr.read()
+    begun.stdin.close()
+    begun.stderr.close()
+    assert len(bank.memories()) == _ROWS
+
+    again = bank.load(file, "mem0")
+    assert counts(again) == {"Imported": 50, "Existing": _ROWS}
+    assert counts(bank.run("--undo", str(result))) == {"Undone": _ROWS}
+    assert len(bank.memories()) == 50
