@@ -26,6 +26,8 @@ _NDJSON = "application/x-ndjson"
 _ENDED_KEY = "ended_import"
 _COUNTS = ("imported", "restored", "overwritten", "existing", "changedHere", "expired")
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _UNAVAILABLE = 404, 409, 429, 503
+_LASTING = {"QUOTA_EXHAUSTED", "TOKEN_BUDGET_EXHAUSTED"}
+"""Reasons of 429 that waiting does not mend; rates and queues it does."""
 _ATTEMPTS = 9
 _MAX_PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
@@ -326,8 +328,7 @@ def _unless_busy(call: Callable[[], _T]) -> _T:
     try:
         return call()
     except RemoteError as error:
-        # A quota stays exhausted, but rates and queues do not.
-        is_busy = error.status == _TOO_MANY and error.reason != "QUOTA_EXHAUSTED"
+        is_busy = error.status == _TOO_MANY and error.reason not in _LASTING
         if is_busy or error.status == _UNAVAILABLE:
             raise _Busy from error
         raise
