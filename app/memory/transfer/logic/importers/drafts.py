@@ -131,6 +131,11 @@ def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON valu
     return value
 
 
+def id_of(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+    """Return an id as a text; None for none, so that items without ids are not taken for one."""
+    return None if value in (None, "", [], {}) else str(value)
+
+
 def left_out(item: Json, *known: str) -> Iterator[Lost]:
     """Yield a loss for each field with a value that a converter does not know."""
     for name in sorted(item.keys() - set(known)):

@@ -11,6 +11,7 @@ from app.memory.transfer.logic.importers.drafts import (
     Options,
     Record,
     fields_of,
+    id_of,
     left_out,
 )
 
@@ -32,7 +33,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
         fact=item["text"],
         # The pages of a list do not name the bank: the caller does.
         scope={"bank": item.get("bank_id")},
-        source_id=str(item["id"]),
+        source_id=id_of(item["id"]),
         metadata={
             **{key: item[key] for key in _BESIDE if item.get(key) not in (None, "", [])},
             "document": item.get("document_id"),

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from app.memory.transfer.logic.importers.drafts import Draft, Made, Options, Record, fields_of
+from app.memory.transfer.logic.importers.drafts import (
+    Draft,
+    Made,
+    Options,
+    Record,
+    fields_of,
+    id_of,
+)
 
 CONTAINERS = ("memories",)
 _TAKEN = frozenset({"fact", "scope", "memoryId", "createTime", "updateTime", "expireTime"})
@@ -12,12 +19,12 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     """Yield a line as it is; one without an id gets one, so that it can be sent again."""
     del options
     item = fields_of(record.value, "scope")
-    scope, memory_id = item["scope"], item.get("memoryId")
+    scope, memory_id = item["scope"], id_of(item.get("memoryId"))
     yield Draft(
         fact=item.get("fact"),
         scope=scope if isinstance(scope, dict) else {},
-        source_id=None if memory_id is None else str(memory_id),
-        memory_id=None if memory_id is None else str(memory_id),
+        source_id=memory_id,
+        memory_id=memory_id,
         create_time=item.get("createTime"),
         update_time=item.get("updateTime"),
         expire_time=item.get("expireTime"),

@@ -42,7 +42,8 @@ def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterato
     name = fields_of(agent, "name")["name"]
     agent_id = str(agent.get("id") or name)
     ids = agent.get("block_ids")
-    named = [blocks[key] for key in ids if key in blocks] if isinstance(ids, list) else []
+    keys = map(str, ids) if isinstance(ids, list) else ()
+    named = [blocks[key] for key in keys if key in blocks]
     for block in [*named, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
         yield from _block(block, agent_id, name)
     messages = _objects(agent.get("messages"))

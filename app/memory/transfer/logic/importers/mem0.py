@@ -13,6 +13,7 @@ from app.memory.transfer.logic.importers.drafts import (
     Options,
     Record,
     fields_of,
+    id_of,
     left_out,
 )
 
@@ -34,8 +35,8 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     yield Draft(
         fact=item["memory"],
         scope={key: item.get(key) for key in _SCOPE},
-        source_id=str(item["id"]),
-        memory_id=f"mem0-{item['id']}",
+        source_id=id_of(item["id"]),
+        memory_id=f"mem0-{item['id']}" if id_of(item["id"]) else None,
         metadata={
             **{key: item.get(key) for key in _BESIDE if item.get(key) != []},
             **(own if isinstance(own, dict) else {"metadata": own}),

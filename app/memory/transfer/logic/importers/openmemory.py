@@ -15,6 +15,7 @@ from app.memory.transfer.logic.importers.drafts import (
     Options,
     Record,
     fields_of,
+    id_of,
     left_out,
 )
 
@@ -44,7 +45,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     yield Draft(
         fact=item["content"],
         scope={"user_id": _user(record.heading)},
-        source_id=str(item["id"]),
+        source_id=id_of(item["id"]),
         metadata={
             "app": item.get("app") or _named(record.heading, "apps", item.get("app_id")),
             "categories": _categories(item, record.heading) or None,
@@ -73,4 +74,5 @@ def _named(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: AN
     rows = heading.get(table)
     if key is None or not isinstance(rows, list):
         return None
-    return next((row.get("name") for row in rows if row.get("id") == key), None)
+    named = [row for row in rows if isinstance(row, dict) and row.get("id") == key]
+    return named[0].get("name") if named else None

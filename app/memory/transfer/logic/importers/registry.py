@@ -119,6 +119,9 @@ def converted(
                     yield from _checked(made, record, options, losses)
         except ItemError as error:
             yield Rejected(record.number, error.reason, error.detail, record.value)
+        except RecursionError:
+            # Such an item cannot be written, either.
+            yield Rejected(record.number, "ITEM_TOO_DEEP", "The item has too many levels.", None)
 
 
 def _checked(

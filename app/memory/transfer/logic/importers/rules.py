@@ -44,13 +44,11 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
     if draft.fact is not None or "structuredContent" not in draft.fields:
         line["fact"] = _fact(draft.fact)
     line |= draft.fields
-    if metadata := _metadata(draft, options, losses):
-        line["metadata"] = {**line.get("metadata", {}), **metadata}
+    _join(line, "metadata", _metadata(draft, options, losses))
     line |= _times(draft, losses)
     if expires is not None:
         line["expireTime"] = format_timestamp(expires)
-    if options.labels:
-        line["revisionLabels"] = {**line.get("revisionLabels", {}), **options.labels}
+    _join(line, "revisionLabels", options.labels)
     if any(UNSTORABLE.search(text) for text in _texts(line)):
         raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
     return line
@@ -72,6 +70,15 @@ def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def _join(line: Json, name: str, more: Mapping[str, Any]) -> None:
+    """Add to a field that the draft may have already."""
+    own = line.get(name, {})
+    if not isinstance(own, dict):
+        raise ItemError("ITEM_UNKNOWN", f"The field {name} must be an object.")
+    if more:
+        line[name] = {**own, **more}
 
 
 def _memory_id(draft: Draft, source: str, scope: Mapping[str, str]) -> str:

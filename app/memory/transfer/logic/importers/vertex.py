@@ -16,6 +16,7 @@ from app.memory.transfer.logic.importers.drafts import (
     Options,
     Record,
     fields_of,
+    id_of,
     left_out,
 )
 from app.memory.transfer.logic.importers.rules import made_id
@@ -34,7 +35,8 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
         return
     if "fact" not in item and "structuredContent" not in item:
         fields_of(item, "fact")
-    memory_id = str(fields_of(item, "name", "scope")["name"]).rpartition("/")[2]
+    name = id_of(fields_of(item, "name", "scope")["name"])
+    memory_id = name and name.rpartition("/")[2]
     yield from left_out(item, *_TAKEN, *_READ)
     yield Draft(
         fact=item.get("fact"),
