@@ -258,9 +258,9 @@ class TestImportId:
         rule = {"kind": "EMAIL", "action": "MASK", "where": ["DIRECT"]}
         await configure(client, privacyConfig={"rules": [rule]})
         created = "2020-01-01T00:00:00Z"
-        for name in "ab":
-            found = line(f"Write to {name}@example.com.", name, createTime=created)
-            answer = ok(await send(client, found, importId="run"))
+        lines = [line(f"Write to {name}@example.com.", name, createTime=created) for name in "ab"]
+        ok(await send(client, lines[0], importId="run"))
+        answer = ok(await send(client, lines[1], importId="run"))
         operation = ok(await client.get(path_of(answer["operation"])))
         assert operation["metadata"]["maskedCounts"] == {"EMAIL": 2}
         assert operation["response"]["imported"] == 2
