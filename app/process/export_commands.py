@@ -42,7 +42,7 @@ def export(  # noqa: PLR0913 - one argument an option
     """Write an engine to an archive: configuration, memories with history, sessions, tasks."""
     from app.process import exporting  # noqa: PLC0415 - as the module says
 
-    wanted = exporting.Wanted(
+    wanted = exporting.ExportCommand(
         engine=engine,
         output=output,
         vectors=vectors,

@@ -28,7 +28,7 @@ _WARNING = "Note: the export holds personal data in clear; keep it as safe as th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ExportCommand:
     """The options of the command."""
 
     engine: str
@@ -41,7 +41,7 @@ class Wanted:
     replaces: bool
 
 
-def run(wanted: Wanted, url: str | None, key_file: Path | None) -> None:
+def run(wanted: ExportCommand, url: str | None, key_file: Path | None) -> None:
     """Export an engine to a file or to standard output."""
     path = engine_path(wanted.engine)
     target = None if wanted.output == _STDOUT else Path(wanted.output or _file_name(wanted))
@@ -55,7 +55,7 @@ def run(wanted: Wanted, url: str | None, key_file: Path | None) -> None:
     _report(reader, target)
 
 
-def _file_name(wanted: Wanted) -> str:
+def _file_name(wanted: ExportCommand) -> str:
     suffix = "jsonl" if wanted.is_plain else "omb.gz"
     return f"{wanted.engine}-{SystemClock().now():%Y%m%dT%H%M%SZ}.{suffix}"
 
@@ -94,7 +94,7 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _copy(api: ApiClient, path: str, wanted: Wanted, file: BinaryIO) -> ArchiveReader:
+def _copy(api: ApiClient, path: str, wanted: ExportCommand, file: BinaryIO) -> ArchiveReader:
     """Write what the service sends; return the reader that has proven it whole."""
     reader = ArchiveReader()
     query = {

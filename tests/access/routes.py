@@ -476,6 +476,7 @@ _admin = partial(Route, role="admin", scope=Told.DENIED)
 _ADMIN = [
     _admin("GET", ENGINE + "/auditEvents", ("audit.list",), make=with_memory),
     _admin("GET", ENGINE + "/auditEvents:export", ("audit.list",), make=with_memory),
+    _admin("GET", ENGINE + ":export", ("engines.export",), make=with_memory),
     _admin("PATCH", ENGINE, ("engines.update",), body=_displayed),
     _admin("POST", ENGINE + ":reembed", ("engines.update",)),
     _admin("POST", ENGINE + ":validate", ("engines.update",), body=_displayed),

@@ -31,6 +31,7 @@ COUNTED = {
     "units",
     "requests",
     "connections",
+    "exports",
     "memories",
     "indexes",
 }

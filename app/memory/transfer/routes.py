@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from app.kernel.errors import ServiceError
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE
-from app.memory.transfer.services.exports import ExportService
+from app.memory.transfer.services.exports import EngineExports
 from app.memory.transfer.services.writing import ExportOptions
 from app.web.admission import Gate, audited
 from app.web.context import Context
@@ -61,7 +61,7 @@ async def export_engine(
     The archive has personal data in clear. Bytes of sensitive artifacts are in it if the key has
     `artifacts.content`.
     """
-    service = ExportService.of(context.resources)
+    service = EngineExports.of(context.resources)
     gate: Gate = request.app.state.gate
     name = await service.find(engine)
     event = audited(request, _EXPORT, name)

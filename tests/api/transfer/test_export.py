@@ -20,7 +20,7 @@ from app.kernel.release import RELEASE
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import KINDS, OMITTED
 from app.memory.transfer.logic.memory_kinds import MEMORY, REVISION
-from app.memory.transfer.services.exports import ExportService
+from app.memory.transfer.services.exports import EngineExports
 from app.memory.transfer.services.writing import ExportOptions
 from app.platform.operations.services.runner import Runner
 from app.platform.usage.store.tables import ModelUsageRow
@@ -247,7 +247,7 @@ async def _nothing(_: ServiceError | None) -> None:
 
 
 def _begun(resources: Resources, ended: Any = _nothing) -> AsyncIterator[bytes]:
-    service = ExportService.of(resources)
+    service = EngineExports.of(resources)
     return service.export(_NAME, ExportOptions(), ended, reads_sensitive=True)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.kernel.limits import MAX_COST
-from app.platform.limits.logic.blocks import Block, BucketPace, Wait
+from app.platform.limits.logic.blocks import BucketPace, RateBlock, Wait
 from app.platform.limits.store.claims import FULL_AFTER
 from app.process.features import demands
 from app.settings.settings import Settings
@@ -18,9 +18,9 @@ def after(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def looked(*, granted: int = 0, left: float = 0) -> Block:
+def looked(*, granted: int = 0, left: float = 0) -> RateBlock:
     """Return a block as it is after a look at the bucket at `NOW`."""
-    block = Block()
+    block = RateBlock()
     block.receive(granted, left, NOW)
     return block
 
@@ -67,7 +67,7 @@ def test_units_that_are_given_back_are_no_more_than_a_block() -> None:
 
 
 def test_a_bucket_is_looked_at_that_was_not_looked_at_before() -> None:
-    assert Block().wait(20, PACE, NOW).for_look == 0
+    assert RateBlock().wait(20, PACE, NOW).for_look == 0
 
 
 def test_a_bucket_is_looked_at_again_at_once_if_there_was_enough() -> None:

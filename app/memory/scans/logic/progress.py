@@ -17,7 +17,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ScanProgress:
     """Progress of a scan: the place up to which it has come, and its results.
 
     Attributes:
@@ -33,7 +33,7 @@ class Progress:
     has_more_names: bool = False
 
     @classmethod
-    def of(cls, details: Mapping[str, Any]) -> "Progress":
+    def of(cls, details: Mapping[str, Any]) -> "ScanProgress":
         """Return the progress that the metadata of an operation keep."""
         kept = dict(details.get(PROGRESS, {}))
         for name in ("after", "names"):
@@ -44,7 +44,9 @@ class Progress:
         """Return the metadata."""
         return {PROGRESS: vars(self) | {"after": list(self.after), "names": list(self.names)}}
 
-    def with_batch(self, found: Found, after: Sequence[str] | None, most_names: int) -> "Progress":
+    def with_batch(
+        self, found: Found, after: Sequence[str] | None, most_names: int
+    ) -> "ScanProgress":
         """Return the progress after a batch; without a key to go on, the next table is due."""
         counts = {table: dict(kinds) for table, kinds in self.counts.items()}
         for table, kinds in found.counts.items():

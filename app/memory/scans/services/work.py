@@ -23,7 +23,7 @@ from app.memory.memories.store import ledger, redaction
 from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
-from app.memory.scans.logic.progress import PROGRESS, Found, Progress
+from app.memory.scans.logic.progress import PROGRESS, Found, ScanProgress
 from app.memory.scans.schemas import (
     MAX_NAMES,
     ScanAction,
@@ -66,17 +66,17 @@ class ScanWork:
         defaults = self.resources.settings.privacy_defaults
         guard = Guard.seeking(privacy_of(row), defaults, request.kinds or ())
         scanning = _Scanning(self.job, self.resources, engine, request, guard)
-        steps: list[Callable[[Progress], Awaitable[Progress]]] = [
+        steps: list[Callable[[ScanProgress], Awaitable[ScanProgress]]] = [
             scanning.memories,
             *(partial(scanning.texts, texts) for texts in self.resources.registry.texts),
         ]
-        progress = Progress.of(self.job.claim.details)
+        progress = ScanProgress.of(self.job.claim.details)
         while progress.step < len(steps):
             await self.job.step()
             progress = await steps[progress.step](progress)
         await self._finish(request.action, progress)
 
-    async def _finish(self, action: ScanAction, progress: Progress) -> None:
+    async def _finish(self, action: ScanAction, progress: ScanProgress) -> None:
         is_report = action is ScanAction.REPORT
         response = ScanPrivacyResponse(
             action=action,
@@ -111,7 +111,7 @@ class _Scanning:
     def _subject(self) -> Subject:
         return Subject(self.engine.engine, self.request.scope or {})
 
-    async def memories(self, progress: Progress) -> Progress:
+    async def memories(self, progress: ScanProgress) -> ScanProgress:
         """Scan a batch of memories with all their revisions."""
         now = self.resources.clock.now()
         after = progress.after[0] if progress.after else ""
@@ -179,7 +179,7 @@ class _Scanning:
         )
         await ledger.redact(session, writing, redacted)
 
-    async def texts(self, texts: TextsOf, progress: Progress) -> Progress:
+    async def texts(self, texts: TextsOf, progress: ScanProgress) -> ScanProgress:
         """Scan a batch of the texts of a table, which are rewritten in place."""
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
@@ -198,11 +198,13 @@ class _Scanning:
         self._count(found)
         return progress
 
-    async def _noted(self, session: Session, found: Found, last: Sequence[str] | None) -> Progress:
+    async def _noted(
+        self, session: Session, found: Found, last: Sequence[str] | None
+    ) -> ScanProgress:
         """Note a batch in its own transaction; return how far the scan has come with it."""
         named = found if not self._masks else Found(found.counts)
         # Read anew: an erasure may have taken names out of it.
-        before = Progress.of(await self.job.lock_details(session))
+        before = ScanProgress.of(await self.job.lock_details(session))
         progress = before.with_batch(named, last, MAX_NAMES)
         await self.job.note(session, progress.details())
         await self.job.advance(session)

@@ -18,6 +18,7 @@ from typing import Any
 from app.kernel.names import MAX_INT64
 from app.kernel.wire.scalars import format_duration, parse_duration
 
+_NO_OFFSET = timedelta(0)
 _TIME_CHARS = len("2026-01-02T03:04:05.000006Z")
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _HALFVEC_HEAD_BYTES = 4
@@ -76,7 +77,9 @@ def _read_id(value: Any) -> int:  # noqa: ANN401 - JSON
 
 def write_time(moment: datetime) -> str:
     """Return an aware time in UTC as RFC 3339 with six fractional digits."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if moment.tzinfo is not UTC and moment.utcoffset() != _NO_OFFSET:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON

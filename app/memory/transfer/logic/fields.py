@@ -1,6 +1,6 @@
 """A kind of lines of archives: its columns, and how a row becomes a line and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ ENGINE_ID = {"engine_id": "the engine that it is read from or written to"}
 
 
 @dataclass(frozen=True)
-class Field:
+class ArchiveField:
     """A column in a line."""
 
     column: str
@@ -42,19 +42,20 @@ class Kind:
     name: str
     table: str
     key: tuple[str, ...]
-    fields: tuple[Field, ...]
+    fields: tuple[ArchiveField, ...]
     left_out: Mapping[str, str] = field(default_factory=lambda: ENGINE_ID)
     names: frozenset[str] = frozenset()
-
-    @cached_property
-    def written(self) -> Sequence[tuple[int, Field]]:
-        """The fields in the order of a line, each with its place among `fields`."""
-        return sorted(enumerate(self.fields), key=lambda placed: placed[1].wire)
 
     @cached_property
     def wires(self) -> frozenset[str]:
         """The names of its fields in a line."""
         return frozenset(one.wire for one in self.fields)
+
+    @cached_property
+    def _encoded(self) -> Sequence[tuple[int, str, Callable[[Any], Any] | None]]:
+        """The place in a row, the name and the encoding of each field, in the order of a line."""
+        placed = sorted(enumerate(self.fields), key=lambda one: one[1].wire)
+        return [(place, one.wire, one.codec.encode) for place, one in placed]
 
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
         """Return the fields of a line from a row, in their order; nulls are left out.
@@ -63,15 +64,13 @@ class Kind:
             row: the values of the columns, in the order of `fields`.
             engine: its full name, which is removed from the names of resources.
         """
-        encoded = {}
-        for place, column in self.written:
-            value = row[place]
-            if value is None:
-                continue
-            if column.column in self.names:
-                value = _relative(value, engine)
-            encode = column.codec.encode
-            encoded[column.wire] = value if encode is None else encode(value)
+        encoded = {
+            wire: row[place] if encode is None else encode(row[place])
+            for place, wire, encode in self._encoded
+            if row[place] is not None
+        }
+        for name in self.names & encoded.keys():
+            encoded[name] = _relative(encoded[name], engine)
         return encoded
 
     def decode(self, line: Mapping[str, Any], *, engine: str = "") -> dict[str, Any]:
@@ -87,16 +86,17 @@ class Kind:
         values: dict[str, Any] = {}
         for column in self.fields:
             value = line.get(column.wire)
-            if value is not None:
-                try:
-                    value = column.codec.decode(value)
-                except ValueError as error:
-                    raise ValueError(f"{column.wire}: {error}") from None
-                if column.column in self.names:
-                    value = _absolute(value, engine)
-            elif not column.is_nullable:
-                raise ValueError(f"{column.wire}: is missing")
-            values[column.column] = value
+            if value is None:
+                if not column.is_nullable:
+                    raise ValueError(f"{column.wire}: is missing")
+                values[column.column] = None
+                continue
+            try:
+                values[column.column] = column.codec.decode(value)
+            except ValueError as error:
+                raise ValueError(f"{column.wire}: {error}") from None
+        for name in self.names:
+            values[name] = _absolute(values[name], engine)
         return values
 
     def key_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -134,10 +134,10 @@ def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
     Raises:
         ValueError: a number is not finite.
     """
-    text = json.dumps(
-        {"kind": kind, **fields}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-    return text.encode() + b"\n"
+    return _JSON.encode({"kind": kind, **fields}).encode() + b"\n"
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def memory_fields(

@@ -1,36 +1,36 @@
 """Kinds of lines with an engine and its memories, and the fields that many kinds have."""
 
 from app.memory.transfer.logic.codecs import ID, NUMBER, OBJECT, OBJECTS, TEXT, TIME, VECTOR, WHOLE
-from app.memory.transfer.logic.fields import ENGINE_ID, Field, Kind
+from app.memory.transfer.logic.fields import ENGINE_ID, ArchiveField, Kind
 
 _CONTENT = (
-    Field("fact", TEXT, is_nullable=True),
-    Field("display_name", TEXT, is_nullable=True),
-    Field("description", TEXT, is_nullable=True),
-    Field("topics", OBJECTS),
-    Field("metadata", OBJECT),
-    Field("memory_type", TEXT),
-    Field("structured_content", OBJECT, is_nullable=True),
-    Field("context", TEXT, is_nullable=True),
-    Field("source", TEXT, is_nullable=True),
-    Field("position", NUMBER, is_nullable=True),
-    Field("event_time", TIME, is_nullable=True),
+    ArchiveField("fact", TEXT, is_nullable=True),
+    ArchiveField("display_name", TEXT, is_nullable=True),
+    ArchiveField("description", TEXT, is_nullable=True),
+    ArchiveField("topics", OBJECTS),
+    ArchiveField("metadata", OBJECT),
+    ArchiveField("memory_type", TEXT),
+    ArchiveField("structured_content", OBJECT, is_nullable=True),
+    ArchiveField("context", TEXT, is_nullable=True),
+    ArchiveField("source", TEXT, is_nullable=True),
+    ArchiveField("position", NUMBER, is_nullable=True),
+    ArchiveField("event_time", TIME, is_nullable=True),
 )
-CREATE_TIME = Field("create_time", TIME)
-UPDATE_TIME = Field("update_time", TIME)
-EXPIRE_TIME = Field("expire_time", TIME)
-VERSION = Field("version", WHOLE)
+CREATE_TIME = ArchiveField("create_time", TIME)
+UPDATE_TIME = ArchiveField("update_time", TIME)
+EXPIRE_TIME = ArchiveField("expire_time", TIME)
+VERSION = ArchiveField("version", WHOLE)
 
 ENGINE = Kind(
     "engine",
     "engines",
     (),
     (
-        Field("display_name", TEXT, is_nullable=True),
-        Field("description", TEXT, is_nullable=True),
-        Field("labels", OBJECT),
-        Field("bank_config", OBJECT, is_nullable=True, wire="memoryBankConfig"),
-        Field("encryption_spec", OBJECT, is_nullable=True),
+        ArchiveField("display_name", TEXT, is_nullable=True),
+        ArchiveField("description", TEXT, is_nullable=True),
+        ArchiveField("labels", OBJECT),
+        ArchiveField("bank_config", OBJECT, is_nullable=True, wire="memoryBankConfig"),
+        ArchiveField("encryption_spec", OBJECT, is_nullable=True),
         CREATE_TIME,
     ),
     {
@@ -50,15 +50,15 @@ MEMORY = Kind(
     "memories",
     ("memory_id",),
     (
-        Field("memory_id", TEXT),
+        ArchiveField("memory_id", TEXT),
         VERSION,
-        Field("scope", OBJECT),
+        ArchiveField("scope", OBJECT),
         *_CONTENT,
         CREATE_TIME,
         UPDATE_TIME,
-        Field("expire_time", TIME, is_nullable=True),
-        Field("delete_time", TIME, is_nullable=True),
-        Field("recover_until", TIME, is_nullable=True),
+        ArchiveField("expire_time", TIME, is_nullable=True),
+        ArchiveField("delete_time", TIME, is_nullable=True),
+        ArchiveField("recover_until", TIME, is_nullable=True),
     ),
     {
         **ENGINE_ID,
@@ -73,20 +73,20 @@ REVISION = Kind(
     "memory_revisions",
     ("memory_id", "version"),
     (
-        Field("memory_id", TEXT),
-        Field("revision_id", ID),
+        ArchiveField("memory_id", TEXT),
+        ArchiveField("revision_id", ID),
         VERSION,
         *_CONTENT,
-        Field("action", TEXT),
-        Field("memory_expire_time", TIME, is_nullable=True),
-        Field("labels", OBJECT),
-        Field("extracted_memories", OBJECTS),
-        Field("author", TEXT, is_nullable=True),
-        Field("prompt_version", TEXT, is_nullable=True),
-        Field("operation_id", TEXT, is_nullable=True),
-        Field("caller", TEXT, is_nullable=True),
-        Field("restored_revision_id", ID, is_nullable=True),
-        Field("redact_time", TIME, is_nullable=True),
+        ArchiveField("action", TEXT),
+        ArchiveField("memory_expire_time", TIME, is_nullable=True),
+        ArchiveField("labels", OBJECT),
+        ArchiveField("extracted_memories", OBJECTS),
+        ArchiveField("author", TEXT, is_nullable=True),
+        ArchiveField("prompt_version", TEXT, is_nullable=True),
+        ArchiveField("operation_id", TEXT, is_nullable=True),
+        ArchiveField("caller", TEXT, is_nullable=True),
+        ArchiveField("restored_revision_id", ID, is_nullable=True),
+        ArchiveField("redact_time", TIME, is_nullable=True),
         CREATE_TIME,
         EXPIRE_TIME,
     ),
@@ -96,7 +96,11 @@ MEMORY_VECTOR = Kind(
     "vector",
     "memory_vectors",
     ("memory_id", "model_id"),
-    (Field("memory_id", TEXT), Field("model_id", TEXT), Field("vector", VECTOR)),
+    (
+        ArchiveField("memory_id", TEXT),
+        ArchiveField("model_id", TEXT),
+        ArchiveField("vector", VECTOR),
+    ),
     {
         **ENGINE_ID,
         "scope_hash": "that of the memory",

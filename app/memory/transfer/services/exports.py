@@ -50,7 +50,7 @@ class ExportPlaces:
 
 
 @dataclass(frozen=True)
-class ExportService:
+class EngineExports:
     """Exports of engines."""
 
     db: Database
@@ -60,7 +60,7 @@ class ExportService:
     places: ExportPlaces
 
     @classmethod
-    def of(cls, resources: Resources) -> "ExportService":
+    def of(cls, resources: Resources) -> "EngineExports":
         """Build the service from the process's resources."""
         places = resources.kept.setdefault(ExportPlaces, ExportPlaces())
         return cls(

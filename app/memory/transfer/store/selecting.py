@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from psycopg import sql
 
 from app.memory.transfer.logic.codecs import TEXT, VECTOR
-from app.memory.transfer.logic.fields import Field, Kind
+from app.memory.transfer.logic.fields import ArchiveField, Kind
 from app.memory.transfer.logic.kinds import OMITTED
 
 Counting = tuple[str, sql.Composed]
@@ -78,7 +78,7 @@ def selected(kind: Kind) -> sql.Composed:
     return _composed(f"{text} order by {order}" if order else text)
 
 
-def _column(written: Field) -> str:
+def _column(written: ArchiveField) -> str:
     if written.column == OMITTED:
         return f"case when {_IS_OMITTED.format('t')} then 'sensitive' end"
     if written.codec is VECTOR:
@@ -122,7 +122,7 @@ LEFT: Mapping[str, Counting] = {
         _count("task_artifacts", "o.state = 'uploading' and o.expire_time > %(now)s"),
     ),
 }
-"""What every export leaves out, with the reason."""
+"""Left out of every export, with the reason."""
 UNWANTED: Mapping[str, Mapping[str, Counting]] = {
     "vectors": {},
     "artifacts": {
@@ -138,4 +138,4 @@ UNWANTED: Mapping[str, Mapping[str, Counting]] = {
         )
     },
 }
-"""What an export leaves out without an option."""
+"""Left out of an export without an option, with the reason."""

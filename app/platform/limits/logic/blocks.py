@@ -56,7 +56,7 @@ _NO_WAIT = Wait(0, 0)
 
 
 @dataclass(slots=True)
-class Block:
+class RateBlock:
     """Units this process has leased from a bucket, and its last view of the remainder.
 
     Attributes:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import Unavailable
-from app.platform.limits.logic.blocks import Block, BucketPace
+from app.platform.limits.logic.blocks import BucketPace, RateBlock
 from app.platform.limits.services.refusals import Bound, too_fast
 from app.platform.limits.store import claims
 from app.settings.settings import Settings
@@ -37,7 +37,7 @@ class Rate:
         self._leases: dict[str | int, asyncio.Task[None]] = {}
         """Running leases; concurrent requests of one subject share one."""
 
-    async def take(self, name: str | int, cost: int) -> Block:
+    async def take(self, name: str | int, cost: int) -> RateBlock:
         """Take units and return the block they came from.
 
         Raises:
@@ -48,7 +48,7 @@ class Rate:
             await self._fill(name, block, cost)
         return block
 
-    async def _fill(self, name: str | int, block: Block, cost: int) -> None:
+    async def _fill(self, name: str | int, block: RateBlock, cost: int) -> None:
         lease = self._leases.get(name)
         if lease is None:
             wait = block.wait(cost, self.pace, self._clock.now())
@@ -63,7 +63,7 @@ class Rate:
         await asyncio.wait({lease})
         lease.result()
 
-    async def _lease(self, name: str | int, block: Block, needed: int, wanted: int) -> None:
+    async def _lease(self, name: str | int, block: RateBlock, needed: int, wanted: int) -> None:
         subject = f"{self._bound}:{_subject_name(str(name))}"
         try:
             async with self._db.transaction() as session:
@@ -119,8 +119,8 @@ async def forget_keys(session: Session, key_ids: Collection[str]) -> int:
     return await claims.remove(session, subjects)
 
 
-def _empty_block(_: str | int) -> Block:
-    return Block()
+def _empty_block(_: str | int) -> RateBlock:
+    return RateBlock()
 
 
 def _subject_name(name: str) -> str:
