@@ -4,6 +4,7 @@ from app.adapters.resources import Sweep
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
 from app.artifacts.tasks.store import erasure, repository
+from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.artifacts.tasks.store.scope_erasure import ERASURES
 from app.web.feature import Feature
@@ -18,5 +19,7 @@ FEATURE = Feature(
     ),
     children=erasure.remove_of_engine,
     erasures=ERASURES,
+    examinations=EXAMINATIONS,
+    counted=COUNTED,
     holds=repository.exists_any,
 )
