@@ -22,6 +22,7 @@ from app.process import (
     cost_commands,
     erasure_commands,
     export_commands,
+    import_commands,
     key_commands,
     operation_commands,
     restore_commands,
@@ -45,6 +46,7 @@ app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
 app.command("export")(export_commands.export)
 app.command("restore")(restore_commands.restore)
+app.command("import")(import_commands.import_memories)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
