@@ -5,9 +5,10 @@ Converters and the client are slow to import and so imported only when needed.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -70,7 +71,8 @@ _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Send nothing; print what would be imported and lost.")
 ]
 _Revisions = Annotated[
-    Path | None, typer.Option(help="File with the revisions of vertex; not supported yet.")
+    Path | None,
+    typer.Option(help="File with the revisions of vertex's memories, for an empty engine."),
 ]
 _Undo = Annotated[
     bool, typer.Option("--undo", help="Take back the import whose FILE.result is given.")
@@ -99,27 +101,39 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     """Import memories of another product; the same command again doubles nothing."""
     if file is None:
         fail("Give a FILE, or - for the standard input.", MISUSED)
+    if revisions is not None:
+        named = ("--undo", "--infer", "--sessions", "--with-ended", "--overwrite")
+        given = (undo, infer, sessions, with_ended, overwrite)
+        _check_fits_revisions(file, source, dict(zip(named, given, strict=True)))
     if undo:
         _undo(Path(file), url, key_file)
         return
-    if revisions is not None:
-        fail("--revisions: is not supported yet; without it the newest state is kept.", MISUSED)
     if source is None:
         fail("--from: must name the product that the file is of.", MISUSED)
-    chosen, options = _options(source, scope or (), label or (), metadata or ())
-    if sessions and not chosen.has_sessions:
-        fail("--sessions: must be used with letta or vertex.", MISUSED)
-    options = replace(options, sessions=sessions)
+    chosen, options = _options(source, scope or (), label or (), metadata or (), sessions=sessions)
     reading = _Input(file, chosen, options, limit)
-    if dry_run:
-        _preview(reading, with_ended=with_ended)
-        return
-    if engine is None:
+    if engine is None and not dry_run:
         fail("--engine: must be the id of an engine, such as 1.", MISUSED)
-    from app.process.importing import Sending  # noqa: PLC0415 - as the module says
+    if revisions is not None:
+        _import_history(reading, revisions, None if dry_run else engine, url, key_file)
+    elif engine is None or dry_run:
+        _preview(reading, with_ended=with_ended)
+    else:
+        from app.process.importing import Sending  # noqa: PLC0415 - as the module says
 
-    sending = Sending(engine_path(engine), infer, with_ended, overwrite)
-    _import(reading, sending, url, key_file)
+        sending = Sending(engine_path(engine), infer, with_ended, overwrite)
+        _import(reading, sending, url, key_file)
+
+
+def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bool]) -> None:
+    """End the command if it has options that make no sense with `--revisions`."""
+    for option, is_given in others.items():
+        if is_given:
+            fail(f"--revisions: cannot be used with {option}.", MISUSED)
+    if source != "vertex":
+        fail("--revisions: must be used with --from vertex.", MISUSED)
+    if file == "-":
+        fail("--revisions: needs a FILE that is not the standard input.", MISUSED)
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,12 @@ class _Input:
 
 
 def _options(
-    source: str, scope: Sequence[str], labels: Sequence[str], metadata: Sequence[str]
+    source: str,
+    scope: Sequence[str],
+    labels: Sequence[str],
+    metadata: Sequence[str],
+    *,
+    sessions: bool,
 ) -> tuple["Product", "Options"]:
     from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - as the module says
     from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - as above
@@ -174,6 +193,8 @@ def _options(
         fail("--scope: must name the places of a namespace, such as kind,user_id.", MISUSED)
     if "" in keys:
         fail("--scope: must be KEY=VALUE, or KEY,KEY.", MISUSED)
+    if sessions and not SOURCES[source].has_sessions:
+        fail("--sessions: must be used with letta or vertex.", MISUSED)
     return SOURCES[source], Options(
         source,
         SystemClock().now(),
@@ -181,6 +202,7 @@ def _options(
         keys,
         _pairs("--label", labels),
         _pairs("--metadata", metadata),
+        sessions,
     )
 
 
@@ -262,6 +284,31 @@ def _preview(reading: _Input, *, with_ended: bool) -> None:
         typer.echo(line)
     if preview.reasons:
         raise typer.Exit(FAILED)
+
+
+def _import_history(
+    reading: _Input, revisions: Path, engine: str | None, url: str | None, key_file: Path | None
+) -> None:
+    """Import memories with their revisions; without an engine, print what would be imported."""
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
+    from app.process.import_history import Histories, finish, preview  # noqa: PLC0415 - as above
+
+    losses: Counter[str] = Counter()
+    histories = Histories(reading.options.now, losses)
+    # A repeated command makes the same archive, although more has expired meanwhile.
+    options = replace(reading.options, now=datetime.min.replace(tzinfo=UTC))
+    try:
+        with (
+            stoppable("Interrupted. Nothing was sent."),
+            replace(reading, options=options).converted(losses, "Reading") as items,
+        ):
+            histories.read(items, revisions)
+    except FileError as error:
+        fail(str(error), FAILED)
+    if engine is None:
+        preview(histories)
+    else:
+        finish(histories, reading.beside(".rejected.ndjson"), engine, url, key_file)
 
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:

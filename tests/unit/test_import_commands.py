@@ -31,7 +31,13 @@ def _import(*arguments: str) -> Result:
         ((_MEM0, "--from", "mem0", "--label", "a"), "--label: must be KEY=VALUE"),
         ((_MEM0, "--from", "mem0", "--metadata", "a"), "--metadata: must be KEY=VALUE"),
         ((_MEM0, "--from", "langgraph"), "--scope: must name the places of a namespace"),
-        ((_MEM0, "--from", "vertex", "--revisions", "x"), "--revisions: is not supported yet"),
+        ((_MEM0, "--from", "mem0", "--revisions", "x"), "--revisions: must be used with --from"),
+        (("-", "--from", "vertex", "--revisions", "x"), "--revisions: needs a FILE"),
+        ((_MEM0, "--from", "vertex", "--revisions", "x"), "--engine: must be the id"),
+        *(
+            ((_MEM0, "--from", "vertex", "--revisions", "x", option), f"used with {option}")
+            for option in ("--undo", "--infer", "--sessions", "--with-ended", "--overwrite")
+        ),
         (("--undo", "missing.result"), "missing.result cannot be read"),
         (("--undo", _MEM0), "must be the .result file of an import"),
     ],
@@ -68,6 +74,31 @@ def test_a_preview_counts_and_shows(tmp_path: Path) -> None:
     assert (nine.exit_code, nine.stdout.splitlines()[0]) == (0, "Would import: 8")
     assert nine.stdout.count("Before: ") == 5
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_preview_counts_revisions() -> None:
+    revisions = str(_DATA / "vertex-revisions.json")
+    told = (str(_DATA / "vertex.json"), "--from", "vertex", "--revisions", revisions)
+    ended = _import(*told, "--dry-run")
+    assert (ended.exit_code, ended.stdout.splitlines()) == (
+        1,
+        [
+            "Would import: 3",
+            "Revisions: 6",
+            "Of these, made of memories that differ: 2",
+            "Left out:",
+            "  field disableMemoryRevisions: 1",
+            "  revisions of memories that are not in the file: 1",
+            "  sessions, without --sessions: 1",
+            "Would reject:",
+            "  ITEM_UNKNOWN: 2",
+        ],
+    )
+    missing = _import(*told[:-1], "missing.json", "--dry-run")
+    assert (missing.exit_code, missing.stderr.splitlines()) == (
+        1,
+        ["missing.json cannot be read: No such file or directory."],
+    )
 
 
 def test_a_preview_of_a_broken_file_says_where() -> None:

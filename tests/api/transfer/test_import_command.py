@@ -213,6 +213,58 @@ def test_every_source_moves_in_as_the_preview_says(bank: Bank, name: str, tmp_pa
     assert bank.get("sessions").get("sessions", []) == []
 
 
+def test_memories_of_vertex_move_in_with_their_revisions(bank: Bank, tmp_path: Path) -> None:
+    file, revisions = tmp_path / "vertex.json", tmp_path / "revisions.json"
+    file.write_bytes((_DATA / "vertex.json").read_bytes())
+    revisions.write_bytes((_DATA / "vertex-revisions.json").read_bytes())
+    config = {"memoryBankConfig": {"ttlConfig": {"memoryRevisionDefaultTtl": "864000s"}}}
+    engine = f"/reasoningEngines/{bank.engine}"
+    assert bank.http.patch(engine, json={"contextSpec": config}).status_code == 200
+    told = ("--revisions", str(revisions), "--label", "origin=vertex")
+    first = bank.load(file, "vertex", *told)
+    assert first.exit_code == 1, first.output
+    assert (counts(first)["Imported"], counts(first)["Revisions"]) == (3, 6)
+    assert "Rejected: 2" in first.stderr
+    stored = bank.memories()
+    assert len(stored) == 3
+    (seat,) = [key for key, one in stored.items() if one["fact"] == "I prefer a window seat."]
+    assert (stored[seat]["createTime"], stored[seat]["updateTime"]) == (
+        "2025-11-01T10:00:00.123456Z",
+        "2025-11-03T10:00:00Z",
+    )
+    history = bank.get(f"memories/{seat}/revisions")["memoryRevisions"]
+    assert [
+        (one["name"].rpartition("/")[2], one["action"], one["fact"], one["createTime"])
+        for one in history
+    ] == [
+        ("502", "UPDATED", "I prefer a window seat.", "2026-01-03T10:00:00Z"),
+        ("499", "DELETED", "", "2026-01-02T10:00:00Z"),
+        ("501", "CREATED", "I prefer an aisle seat.", "2026-01-01T10:00:00.123456Z"),
+    ]
+    assert history[0]["labels"] == {"origin": "vertex", "run": "b"}
+    assert history[0]["extractedMemories"] == [{"fact": "Window seats are best."}]
+    shown = bank.http.get(engine).json()
+    assert (shown["displayName"], shown["contextSpec"]) == ("imports", config)
+
+    again = bank.load(file, "vertex", *told)
+    assert (again.exit_code, again.stdout) == (1, first.stdout)
+    assert bank.memories() == stored
+    assert bank.get(f"memories/{seat}/revisions")["memoryRevisions"] == history
+
+    path = f"{engine}/memories/{seat}:rollback"
+    assert bank.http.post(path, json={"targetRevisionId": "501"}).status_code == 200
+    back = bank.memories()[seat]
+    assert (back["fact"], back["metadata"]) == (
+        "I prefer an aisle seat.",
+        {"source": {"stringValue": "chat"}},
+    )
+    newest = bank.get(f"memories/{seat}/revisions")["memoryRevisions"]
+    assert [one["action"] for one in newest] == ["ROLLED_BACK", "UPDATED", "DELETED", "CREATED"]
+
+    refused = bank.load(file, "vertex", *told, "--limit", "1")
+    assert (refused.exit_code, "ENGINE_NOT_EMPTY" in refused.stderr) == (1, True)
+
+
 def test_a_session_goes_on_where_an_import_broke_off(bank: Bank, tmp_path: Path) -> None:
     whole = json.loads((_DATA / "letta.af").read_text())
     part = json.loads((_DATA / "letta.af").read_text())

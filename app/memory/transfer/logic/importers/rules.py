@@ -49,9 +49,14 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
     if expires is not None:
         line["expireTime"] = format_timestamp(expires)
     _join(line, "revisionLabels", options.labels)
+    check_storable(line)
+    return line
+
+
+def check_storable(line: Json) -> None:
+    """Raise ItemError if a text of the line cannot be stored."""
     if any(UNSTORABLE.search(text) for text in _texts(line)):
         raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
-    return line
 
 
 def made_id(source: str, source_id: str) -> str:

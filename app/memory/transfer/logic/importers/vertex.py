@@ -22,7 +22,15 @@ from app.memory.transfer.logic.importers.drafts import (
 from app.memory.transfer.logic.importers.rules import made_id
 
 CONTAINERS = ("memories", "sessions")
-_TAKEN = ("displayName", "description", "topics", "metadata", "memoryType", "structuredContent")
+_TAKEN = (
+    "displayName",
+    "description",
+    "topics",
+    "metadata",
+    "memoryType",
+    "structuredContent",
+    "context",
+)
 _READ = ("name", "fact", "scope", "createTime", "updateTime", "expireTime", "etag")
 _SESSION = ("displayName", "labels", "sessionState")
 
