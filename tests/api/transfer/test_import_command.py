@@ -227,7 +227,7 @@ def test_memories_of_vertex_move_in_with_their_revisions(bank: Bank, tmp_path: P
     assert "Rejected: 2" in first.stderr
     stored = bank.memories()
     assert len(stored) == 3
-    (seat,) = [key for key, one in stored.items() if one["fact"] == "I prefer a window seat."]
+    (seat,) = [key for key, one in stored.items() if one.get("fact") == "I prefer a window seat."]
     assert (stored[seat]["createTime"], stored[seat]["updateTime"]) == (
         "2025-11-01T10:00:00.123456Z",
         "2025-11-03T10:00:00Z",
