@@ -4,6 +4,7 @@ Converters and the client are slow to import and so imported only when needed.
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from app.memory.transfer.logic.importers.registry import Converted, Product
     from app.process.importing import Importer, Sending
 
-_STDIN_NAME = "stdin"
+_STDIN, _STDIN_NAME = "-", "stdin"
 
 _File = Annotated[
     str | None, typer.Argument(help="File with the memories; - reads the standard input.")
@@ -112,6 +113,7 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
         fail("--from: must name the product that the file is of.", MISUSED)
     chosen, options = _options(source, scope or (), label or (), metadata or (), sessions=sessions)
     reading = _Input(file, chosen, options, limit)
+    reading.check()
     if engine is None and not dry_run:
         fail("--engine: must be the id of an engine, such as 1.", MISUSED)
     if revisions is not None:
@@ -132,7 +134,7 @@ def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bo
             fail(f"--revisions: cannot be used with {option}.", MISUSED)
     if source != "vertex":
         fail("--revisions: must be used with --from vertex.", MISUSED)
-    if file == "-":
+    if file == _STDIN:
         fail("--revisions: needs a FILE that is not the standard input.", MISUSED)
 
 
@@ -145,9 +147,14 @@ class _Input:
     options: "Options"
     limit: int | None
 
+    def check(self) -> None:
+        """End the command if there is no such file."""
+        if self.file != _STDIN and not Path(self.file).exists():
+            fail(f"{self.file} does not exist.", MISUSED)
+
     def beside(self, ending: str) -> Path:
         """Return the path of a file that an import writes."""
-        return Path((_STDIN_NAME if self.file == "-" else self.file) + ending)
+        return Path((_STDIN_NAME if self.file == _STDIN else self.file) + ending)
 
     @contextmanager
     def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator["Converted"]]:
@@ -223,6 +230,7 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
 
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
+    _check_writable(results, rejections)
     with (
         connected(url, key_file) as api,
         stoppable(f"Interrupted. The same command goes on; import --undo {results} takes it back."),
@@ -243,6 +251,12 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
         fail(str(broken), FAILED)
     if importer.counts["rejected"]:
         fail(f"Rejected: {importer.counts['rejected']:,}; see {rejections}.", FAILED)
+
+
+def _check_writable(*files: Path) -> None:
+    for file in files:
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            fail(f"{file} cannot be written.", MISUSED)
 
 
 def _report(importer: "Importer", results: Path) -> None:
@@ -291,10 +305,10 @@ def _import_history(
 ) -> None:
     """Import memories with their revisions; without an engine, print what would be imported."""
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
-    from app.process.import_history import Histories, finish, preview  # noqa: PLC0415 - as above
+    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - as above
 
     losses: Counter[str] = Counter()
-    histories = Histories(reading.options.now, losses)
+    histories = RevisedMemories(reading.options.now, losses)
     # A repeated command makes the same archive, although more has expired meanwhile.
     options = replace(reading.options, now=datetime.min.replace(tzinfo=UTC))
     try:
@@ -308,7 +322,9 @@ def _import_history(
     if engine is None:
         preview(histories)
     else:
-        finish(histories, reading.beside(".rejected.ndjson"), engine, url, key_file)
+        rejections = reading.beside(".rejected.ndjson")
+        _check_writable(rejections)
+        finish(histories, rejections, engine, url, key_file)
 
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
@@ -325,6 +341,8 @@ def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
         for step in reversed(noted):
             counts.update(undo(api, step))
             shown.advance()
+    if counts["missing"] == len(noted):
+        fail(f"This service has nothing that {file} names; is it that of --url?", FAILED)
     file.unlink()
     typer.echo(f"Undone: {counts['undone']:,}")
     if counts["skipped"]:
@@ -341,7 +359,7 @@ def _noted(file: Path) -> list[dict[str, str]]:
     except ValueError:
         _refuse(file)
     if not all(
-        isinstance(step, dict) and step.keys() <= {"operation", "session"} for step in noted
+        isinstance(step, dict) and [*step] in (["operation"], ["session"]) for step in noted
     ):
         _refuse(file)
     return noted

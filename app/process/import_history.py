@@ -25,7 +25,7 @@ from app.memory.transfer.logic.importers.drafts import ItemError, Json
 from app.memory.transfer.logic.importers.records import read_records
 from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
 from app.memory.transfer.logic.importers.rules import check_storable
-from app.memory.transfer.logic.importers.vertex_history import History, ListedRevision
+from app.memory.transfer.logic.importers.vertex_history import ListedRevision, RevisedMemory
 from app.process.import_files import LinesFile, opened
 from app.process.import_preview import listed
 from app.process.remote_api import connected, engine_path
@@ -37,7 +37,7 @@ _LISTED_TWICE = "memories that are listed twice"
 
 
 @dataclass
-class Histories:
+class RevisedMemories:
     """The memories of a file, with their revisions of another.
 
     Attributes:
@@ -50,7 +50,7 @@ class Histories:
 
     now: datetime
     losses: Counter[str]
-    found: list[History] = field(default_factory=list)
+    found: list[RevisedMemory] = field(default_factory=list)
     added: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     _taken: set[int] = field(default_factory=set)
@@ -132,7 +132,7 @@ def checked(line: Json) -> Json:
     return {**read.wire(), "memoryType": stored_type(read.memory_type).value}
 
 
-def preview(histories: Histories) -> None:
+def preview(histories: RevisedMemories) -> None:
     """Print what would be imported; exit with 1 if an item would be rejected."""
     typer.echo(f"Would import: {len(histories.found):,}")
     _tell(histories)
@@ -143,7 +143,11 @@ def preview(histories: Histories) -> None:
 
 
 def finish(
-    histories: Histories, rejections: Path, engine: str, url: str | None, key_file: Path | None
+    histories: RevisedMemories,
+    rejections: Path,
+    engine: str,
+    url: str | None,
+    key_file: Path | None,
 ) -> None:
     """Restore the memories into an engine and print the result.
 
@@ -163,7 +167,7 @@ def finish(
         fail(f"Rejected: {len(histories.rejected):,}; see {rejections}.", FAILED)
 
 
-def _tell(histories: Histories) -> None:
+def _tell(histories: RevisedMemories) -> None:
     typer.echo(f"Revisions: {histories.revisions:,}")
     if histories.added:
         typer.echo(f"Of these, made of memories that differ: {histories.added:,}")
@@ -172,7 +176,7 @@ def _tell(histories: Histories) -> None:
 
 
 def _restore(
-    found: Iterable[History], target: Json, url: str | None, key_file: Path | None
+    found: Iterable[RevisedMemory], target: Json, url: str | None, key_file: Path | None
 ) -> None:
     """Restore an archive of the memories into an engine, whose configuration stays."""
     engine = target["name"].rpartition("/")[2]

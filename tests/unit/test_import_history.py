@@ -15,7 +15,7 @@ from app.memory.transfer.logic.importers.registry import SOURCES, converted
 from app.memory.transfer.logic.importers.vertex_history import archive_of
 from app.memory.transfer.logic.memory_kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader
-from app.process.import_history import Histories
+from app.process.import_history import RevisedMemories
 
 _DATA = Path(__file__).parents[1] / "data/importers"
 _NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -35,16 +35,16 @@ _MEMORY = {
 }
 
 
-def _read(memories: bytes, revisions: Path, **options: Any) -> Histories:
+def _read(memories: bytes, revisions: Path, **options: Any) -> RevisedMemories:
     losses = Counter[str]()
-    histories = Histories(_NOW, losses)
+    histories = RevisedMemories(_NOW, losses)
     records = read_records([memories], SOURCES["vertex"].containers)
     given = Options("vertex", datetime.min.replace(tzinfo=UTC), **options)
     histories.read(converted(records, given, losses), revisions)
     return histories
 
 
-def _of(folder: Path, *revisions: Mapping[str, Any], **options: Any) -> Histories:
+def _of(folder: Path, *revisions: Mapping[str, Any], **options: Any) -> RevisedMemories:
     file = folder / "revisions.ndjson"
     file.write_text("".join(json.dumps(one) + "\n" for one in revisions))
     return _read(json.dumps(_MEMORY).encode(), file, **options)
@@ -55,7 +55,7 @@ def _revision(number: object, day: int, fact: str, **more: Any) -> dict[str, Any
     return {"name": name, "createTime": f"2026-01-{day:02}T00:00:00Z", "fact": fact, **more}
 
 
-def _versions(histories: Histories) -> list[tuple[Any, ...]]:
+def _versions(histories: RevisedMemories) -> list[tuple[Any, ...]]:
     (history,) = histories.found
     return [
         (one["version"], one["action"], one.get("fact"), one["createTime"])

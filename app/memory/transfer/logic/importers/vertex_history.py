@@ -108,7 +108,7 @@ def _time_of(value: Any, now: datetime) -> datetime:  # noqa: ANN401 - any JSON 
 
 
 @dataclass(frozen=True)
-class History:
+class RevisedMemory:
     """The fields of a memory's line and of its revisions, as an archive has them."""
 
     memory: Json
@@ -145,7 +145,7 @@ def history_of(
     states: Sequence[tuple[ListedRevision, Json]],
     now: datetime,
     taken: set[int],
-) -> tuple[History, bool]:
+) -> tuple[RevisedMemory, bool]:
     """Return a memory with its numbered versions; and True if the newest of them was added.
 
     Args:
@@ -180,7 +180,7 @@ def history_of(
     }
     versions[-1]["memoryExpireTime"] = own["expireTime"]
     revisions = [_encoded(REVISION, one) for one in versions]
-    return History(_encoded(MEMORY, {**present, **own}), revisions), is_added
+    return RevisedMemory(_encoded(MEMORY, {**present, **own}), revisions), is_added
 
 
 def _number(version: Json, memory_id: str, number: int, taken: set[int]) -> None:
@@ -236,7 +236,7 @@ def by_memory(revisions: Iterable[ListedRevision]) -> dict[str, list[ListedRevis
     return {memory: list(listed.values()) for memory, listed in found.items()}
 
 
-def archive_of(engine: Json, histories: Iterable[History]) -> Iterator[bytes]:
+def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[bytes]:
     """Yield the lines of an archive, whose id depends on the memories alone.
 
     Args:
