@@ -35,12 +35,12 @@ class RestoredEngine:
     Attributes:
         engine_id: the engine.
         archived: the full name of the engine in the archive.
-        export_time: of the archive.
+        since: the time of the export.
     """
 
     engine_id: int
     archived: str
-    export_time: datetime
+    since: datetime
 
     async def erase_again(self, resources: Resources, lines: Sequence[ErasureLine]) -> int:
         """Repeat the erasures since the export; return how many found something.
@@ -55,7 +55,7 @@ class RestoredEngine:
         recent = [
             line.model_copy(update={"engine": str(name)})
             for line in lines
-            if line.engine == self.archived and line.time >= self.export_time
+            if line.engine == self.archived and line.time >= self.since
         ]
         return await repeated(resources, recent)
 
