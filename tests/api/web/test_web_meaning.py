@@ -21,6 +21,7 @@ from tests.support.engines import API, FIRST, LOCATION
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.sessions import new_path
+from tests.support.statements import statements_on
 
 _NOT_JSON = (400, "INVALID_ARGUMENT", Reason.BODY_NOT_JSON)
 _COMPRESSED = (415, "INVALID_ARGUMENT", Reason.CONTENT_ENCODING_NOT_SERVED)
@@ -216,6 +217,20 @@ async def test_without_the_console_a_browser_is_shown_what_this_is_and_where_the
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert "<h1>Open Memory Bank</h1>" in answer.text
     assert '<a href="/docs">' in answer.text
+
+
+async def test_without_the_console_its_pages_are_nowhere_and_no_session_is_looked_up(
+    resources: Resources,
+) -> None:
+    settings = resources.settings.model_copy(update={"console": False})
+    app = create_app(replace(resources, settings=settings))
+    async with client_with(app, None) as stranger:
+        stranger.cookies.set("memory-bank-console", "x" * 40)
+        with statements_on(resources.db, "console_sessions") as statements:
+            for path in ("/console", "/console/sign-in", "/console/e/1/memories"):
+                answer = await stranger.get(f"http://test{path}", headers=_BROWSER)
+                assert refusal(answer) == (404, "NOT_FOUND", "PATH_NOT_FOUND"), path
+    assert statements == []
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
