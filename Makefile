@@ -108,6 +108,10 @@ migration: setup ## Write a new migration from the changed tables: m="add x"
 	$(BIN)/python -m scripts.new_migration "$$m"
 	$(BIN)/ruff format migrations/versions
 
+.PHONY: schema
+schema: setup ## Rewrite migrations/schema.json, by which databases are checked, from the migrations
+	$(BIN)/python -m scripts.make_schema
+
 .PHONY: bench-api
 bench-api: setup ## Get, create, retrieve and search beside a bare and a trivial route
 	$(BIN)/python -m benchmarks.api $(ARGS)

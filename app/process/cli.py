@@ -17,6 +17,8 @@ from app.adapters.terminal import IN_USE, MISUSED, OUTDATED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.process import (
     agent_commands,
+    backup_commands,
+    check_commands,
     cost_commands,
     erasure_commands,
     export_commands,
@@ -34,10 +36,15 @@ app = typer.Typer(
 app.add_typer(key_commands.app, name="keys")
 app.add_typer(erasure_commands.app, name="erasures")
 app.add_typer(operation_commands.app, name="operations")
+app.command("check")(check_commands.check)
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
 app.command("export")(export_commands.export)
 app.command("restore")(restore_commands.restore)
+app.command("backup")(backup_commands.backup)
+app.command("backups")(backup_commands.backups)
+app.command("restore-backup")(backup_commands.restore_backup)
+app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:

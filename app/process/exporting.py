@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import typer
 
-from app.adapters.api_client import ApiClient
+from app.adapters.api_client import ApiClient, Query
 from app.adapters.terminal import fail
 from app.kernel.clock import SystemClock
 from app.kernel.errors import ServiceError
@@ -63,7 +63,7 @@ def _file_name(wanted: ExportCommand) -> str:
 def _wait(api: ApiClient, path: str, seconds: float) -> None:
     """Wait until no operation of the engine waits or runs, or the time has passed."""
     ends = time.monotonic() + seconds
-    query = {"filter": "done=false", "pageSize": 1}
+    query: Query = {"filter": "done=false", "pageSize": 1}
     while seconds and api.ask("GET", f"{path}/operations", query=query).get("operations"):
         if time.monotonic() > ends:
             typer.echo(f"After {seconds:g} seconds, operations have not ended.", err=True)

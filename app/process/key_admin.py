@@ -18,9 +18,8 @@ from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.db.urls import plain_url
-from app.adapters.postgres.embedded import embedded_postgres
-from app.adapters.postgres.process import PostgresStartError
-from app.adapters.postgres.server import find_running, has_cluster
+from app.adapters.postgres.embedded import check_exists
+from app.adapters.postgres.server import find_running
 from app.kernel.audit import Audited
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock, SystemClock
@@ -32,6 +31,7 @@ from app.platform.access.schemas import ApiKey, check_grace
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.engines import EngineService
+from app.process.migrating import own_database
 from app.settings.settings import Settings
 
 CALLER = Caller("command-line", frozenset(Permission))
@@ -112,14 +112,10 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
         await asyncio.to_thread(migrate.check, running)
         yield running
         return
-    if not may_make and not await asyncio.to_thread(has_cluster, settings.data_dir):
-        raise PostgresStartError(
-            f"There is no database in {settings.data_dir}; name its folder with --data-dir, or set"
-            " MEMORY_BANK_DATABASE_URL."
-        )
-    async with embedded_postgres(settings) as postgres:
-        await asyncio.to_thread(migrate.upgrade, postgres.url)
-        yield postgres.url
+    if not may_make:
+        await asyncio.to_thread(check_exists, settings.data_dir)
+    async with own_database(settings) as url:
+        yield url
 
 
 async def list_all(keys: KeyService) -> list[ApiKey]:

@@ -16,7 +16,6 @@ from app.adapters.db.session import Database
 from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
-from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.resources import Resources, open_resources
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
@@ -31,6 +30,7 @@ from app.platform.processes.services.processes import ProcessKind, beating
 from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
+from app.process.migrating import own_database
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
 from app.settings.settings import Settings
@@ -69,10 +69,10 @@ async def open_process(
 ) -> AsyncIterator[OpenProcess]:
     """Open database and resources; create the first key and the first engine if needed.
 
-    Without a database URL this starts the embedded Postgres and migrates it.
+    Without a database URL this starts the embedded Postgres and migrates it, after a backup.
 
     Raises:
-        SchemaError: the external database is not ready for this release.
+        SchemaError: the external database is not ready for this release, or migration failed.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
         ServeError: the administrator's key of the settings is not a valid key.
@@ -143,9 +143,8 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url is not None:
         yield await _checked(settings)
         return
-    async with embedded_postgres(settings) as postgres:
-        await asyncio.to_thread(migrate.upgrade, postgres.url)
-        yield postgres.url
+    async with own_database(settings) as url:
+        yield url
 
 
 async def _checked(settings: Settings) -> str:

@@ -130,6 +130,11 @@ class Settings(
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
     )
+    backup_before_migration: bool = Field(
+        True,
+        description="True: before a start migrates the embedded Postgres, it makes a backup in"
+        " `backups` in `data_dir`.",
+    )
 
     # Retrieval, and counts of tokens
     ranking: Ranking = Field(

@@ -6,6 +6,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.adapters.db.examinations import CountedRows, Examination
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
@@ -56,6 +57,8 @@ class Feature:
         children: removes what an engine holds of this feature.
         erasures: erase a scope from the tables of this feature.
         texts: what a scan for sensitive values rewrites in place.
+        examinations: examine its tables for `memory-bank check`.
+        counted: its tables whose rows count in the totals of engines.
         holds: whether an engine holds anything that its deletion needs `force` for.
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
@@ -77,6 +80,8 @@ class Feature:
     children: RemoveOfEngine | None = None
     erasures: Sequence[Erasure] = ()
     texts: Sequence[TextsOf] = ()
+    examinations: Sequence[Examination] = ()
+    counted: Sequence[CountedRows] = ()
     holds: HoldsAnything | None = None
     unembedded: CountOfEngine | None = None
     waiting_kinds: Sequence[str] = ()

@@ -20,6 +20,7 @@ from tests.support.operations import create_memory
 ALLOWED = {
     "app.adapters.db.migrate.downgrade": "migrations, of what the release before has no place for",
     "app.adapters.db.migrate.upgrade": "migrations, of what was there before",
+    "app.platform.checking.store.repository._rows": "a check of the whole database",
     "app.platform.audit.store.repository.list_page_of_all": "the log of the whole service",
     "app.platform.audit.store.repository.remove_old": "a sweep",
     "app.platform.engines.store.repository.list_deleted": "a sweep",

@@ -20,7 +20,7 @@ _LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 def test_the_table_of_commands_names_every_command() -> None:
     running = (DOCS / "operations" / "running.md").read_text()
-    listed = set(re.findall(r"^\| `memory-bank (\w+)` \|", running, re.MULTILINE))
+    listed = set(re.findall(r"^\| `memory-bank ([\w-]+)` \|", running, re.MULTILINE))
     command = get_command(app)
     assert listed == set(command.commands)  # type: ignore[attr-defined]  # it is a group
 

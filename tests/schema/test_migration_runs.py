@@ -78,7 +78,7 @@ def test_an_owner_who_may_not_create_the_extension_is_told_who_may(
         connection.execute(b"grant all on schema public to owner")
         try:
             url = make_url(empty_database_url).set(username="owner").render_as_string()
-            with pytest.raises(SchemaError, match=r"create extension vector.* as a superuser"):
+            with pytest.raises(SchemaError, match=r"^A superuser has to run `create extension"):
                 migrate.upgrade(url)
             connection.execute(b"create extension vector")
             migrate.upgrade(url)

@@ -1,8 +1,7 @@
 """Ready means that a create and a search would work: what a restored database lacks is told."""
 
 import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -11,28 +10,25 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db import migrate, schema
-from app.adapters.db.engine import open_blocking_engine, open_engine
+from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.files import find_binaries, postgres_program
 from app.adapters.resources import Resources
-from app.kernel.clock import SystemClock
 from app.kernel.errors import Reason
 from app.memory.reembedding.services.work import Backlog
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
-from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
-from migrations.needed import TRIGGERS, VECTOR_TABLES, needed
+from migrations.needed import VECTOR_TABLES, needed
+from scripts.make_schema import PLACE, document
 from tests.conftest import ADMIN_KEY
-from tests.schema.conftest import database_beside
+from tests.schema.conftest import database_beside, service_on
 from tests.support.bank import ok
 from tests.support.commands import command, sentence
 from tests.support.errors import refusal
-from tests.support.keys import client_with
 from tests.support.operations import USER
 from tests.support.tasks import store, text_output
 
@@ -45,19 +41,6 @@ _COLUMNS = b"""
     where attrelid in ('memory_vectors'::regclass, 'task_vectors'::regclass) and attnum > 0
     order by 1, 2
 """
-
-
-@asynccontextmanager
-async def _service(
-    url: str, settings: Settings
-) -> AsyncIterator[tuple[Resources, httpx.AsyncClient]]:
-    """A service on a database, and a client of its administrator."""
-    database = Database(open_engine(url, settings))
-    resources = Resources(settings, SystemClock(), database, url, ScriptedEmbedder())
-    async with client_with(create_app(resources), ADMIN_KEY) as client:
-        yield resources, client
-    await resources.embedder.close()
-    await database.close()
 
 
 async def _fill(resources: Resources, client: httpx.AsyncClient) -> None:
@@ -94,11 +77,9 @@ def source_url(database_url: str) -> Iterator[str]:
 
 
 def test_what_is_needed_is_what_the_migrations_make(database_url: str) -> None:
-    with psycopg.connect(database_url) as connection:
-        found = connection.execute(
-            b"select tgrelid::regclass::text, tgname::text from pg_trigger where not tgisinternal"
-        ).fetchall()
-    assert set(found) == {(table, name) for table, names in TRIGGERS.items() for name in names}
+    with open_blocking_engine(database_url).connect() as connection:
+        made = document(connection)
+    assert PLACE.read_text("utf-8") == made, "run `make schema`"
     assert {one.name for one in needed() if one.kind == "table"} == metadata.tables.keys()
     assert VECTOR_TABLES == ("memory_vectors", "task_vectors")
     migrate.check(database_url)
@@ -117,6 +98,27 @@ def test_what_is_needed_is_what_the_migrations_make(database_url: str) -> None:
             "alter table memory_vectors alter vector type vector",
             "column vector halfvec of memory_vectors",
         ),
+        (
+            """
+            alter table memory_vectors drop constraint fk_memory_vectors_memories,
+                add constraint fk_memory_vectors_memories foreign key (engine_id, memory_id)
+                references memories on delete cascade not valid
+            """,
+            _KEY,
+        ),
+        ("alter table memory_vectors disable trigger all", _KEY),
+        (
+            "update pg_extension set extversion = '0.6.2' where extname = 'vector'",
+            "extension vector",
+        ),
+        (
+            """
+            drop function total_memories_insert cascade;
+            create trigger total_insert after insert on memories
+                for each statement execute function total_memories_delete()
+            """,
+            "function total_memories_insert()",
+        ),
     ],
 )
 def test_each_kind_of_thing_that_is_missing_is_named(
@@ -133,13 +135,17 @@ def test_each_kind_of_thing_that_is_missing_is_named(
 async def test_what_is_missing_is_told_by_probes_start_and_migrate(
     source_url: str, settings: Settings
 ) -> None:
-    lacking = "table engine_totals, trigger total_insert of memories"
+    lacking = "table engine_totals, index ix_memories_scope of memories, "
+    lacking += "trigger total_insert of memories"
     with psycopg.connect(source_url) as connection:
         connection.execute(b"drop trigger total_insert on memories; drop table engine_totals")
+        connection.execute(b"drop index ix_memories_scope")
     for look in (migrate.check, migrate.upgrade):
-        with pytest.raises(SchemaError, match=f"incomplete: it lacks {lacking}. Restore its"):
+        with pytest.raises(
+            SchemaError, match=f"it lacks {lacking}; `memory-bank check` .* Restore its"
+        ):
             look(source_url)
-    async with _service(source_url, settings) as (_, client):
+    async with service_on(source_url, settings) as (_, client):
         ready = await client.get(_READY)
     assert refusal(ready) == (503, "UNAVAILABLE", Reason.NOT_READY)
     told = ready.json()["error"]["details"][0]["metadata"]
@@ -149,7 +155,7 @@ async def test_what_is_missing_is_told_by_probes_start_and_migrate(
 async def test_a_database_restored_without_the_extension_is_refused_and_mended(
     database_url: str, source_url: str, settings: Settings, tmp_path: Path
 ) -> None:
-    async with _service(source_url, settings) as (resources, client):
+    async with service_on(source_url, settings) as (resources, client):
         await _fill(resources, client)
     with psycopg.connect(source_url) as connection:
         before, columns = (connection.execute(asked).fetchall() for asked in (_VECTORS, _COLUMNS))
@@ -163,7 +169,7 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
         assert (mended.returncode, mended.stderr) == (0, "")
         assert "Recreated: memory_vectors, task_vectors." in mended.stdout
         migrate.check(url)
-        async with _service(url, settings) as (resources, client):
+        async with service_on(url, settings) as (resources, client):
             ok(await client.get(_READY))
             await Backlog(resources).run()
             await make_runner(resources).run_pending()

@@ -204,6 +204,17 @@ def make_revision(url: str, message: str) -> None:
         command.revision(config, message, autogenerate=True)
 
 
+def pending(url: str) -> str | None:
+    """Return the revision from which an upgrade would migrate; None: it would change nothing old.
+
+    Raises:
+        SchemaError: the database has a schema that this release does not know.
+    """
+    with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection, _readable_errors():
+        heads = _known_heads(connection)
+    return None if heads <= {wanted_revision()} else ", ".join(sorted(heads))
+
+
 def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
     """Check that the database is ready for this release. Blocking.
 
@@ -331,8 +342,8 @@ def _check_whole(connection: Connection) -> None:
         return
     of_vectors = {item.table for item in lacking} <= {"", *_vector_tables()}
     raise SchemaError(
-        f"The database is incomplete: it lacks {schema.listed(lacking)}. "
-        + (_RECREATE if of_vectors else _RESTORE)
+        f"The database is incomplete: it lacks {schema.listed(lacking)}; `memory-bank check` names"
+        " all of it. " + (_RECREATE if of_vectors else _RESTORE)
     )
 
 
@@ -370,7 +381,6 @@ def _create_extension(connection: Connection) -> None:
         if state_of(error.orig) != _NO_PRIVILEGE:
             raise
         raise SchemaError(
-            "The database lacks the extension vector, and this user may not create it; run"
-            " `create extension vector` in this database as a superuser, then `memory-bank"
-            " migrate` again."
+            "A superuser has to run `create extension vector` in this database first; this user may"
+            " not. Then run `memory-bank migrate` again."
         ) from error

@@ -9,60 +9,111 @@ if TYPE_CHECKING:
     from migrations.needed import Needed
 
 _SHOWN = 4
-_LOOK = """
+# What is invalid, disabled or too old counts as missing. A foreign key rests on triggers of its
+# own, which `alter table ... disable trigger all` switches off.
+_FOUND = r"""
 with relations as (
     select oid, relname from pg_catalog.pg_class
-    where relkind in ('r', 'p') and pg_catalog.pg_table_is_visible(oid)
-), found (kind, of_table, name) as (
-    select 'extension', '', extname::text from pg_catalog.pg_extension
+    where relkind in ('r', 'p') and relnamespace <> 'pg_catalog'::regnamespace
+        and pg_catalog.pg_table_is_visible(oid)
+), functions as (
+    select p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')' as name,
+        pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(p.prosrc, 'UTF8')), 'hex')
+            as digest
+    from pg_catalog.pg_proc p
+    where p.pronamespace <> 'pg_catalog'::regnamespace
+        and pg_catalog.pg_function_is_visible(p.oid)
+        and not exists (
+            select from pg_catalog.pg_depend d
+            where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+        )
+), found (kind, of_table, name, digest) as (
+    select 'extension', '', extname::text, '' from pg_catalog.pg_extension
+    where extname <> 'vector'
+        or (pg_catalog.regexp_match(extversion, '^(\d+)\.(\d+)'))::int[] >= array[0, 7]
     union all
-    select 'table', relname::text, relname::text from relations
+    select 'table', relname::text, relname::text, '' from relations
     union all
     select 'column', r.relname::text,
-        a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod)
+        a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod), ''
     from relations r join pg_catalog.pg_attribute a on a.attrelid = r.oid
     where a.attnum > 0 and not a.attisdropped
     union all
-    select 'index', r.relname::text, c.relname::text
+    select 'index', r.relname::text, c.relname::text, ''
     from relations r
     join pg_catalog.pg_index i on i.indrelid = r.oid and i.indisvalid
     join pg_catalog.pg_class c on c.oid = i.indexrelid
     union all
-    select 'foreign key', r.relname::text, k.conname::text
-    from relations r join pg_catalog.pg_constraint k on k.conrelid = r.oid and k.contype = 'f'
+    select case k.contype when 'f' then 'foreign key' else 'check' end,
+        r.relname::text, k.conname::text, ''
+    from relations r join pg_catalog.pg_constraint k on k.conrelid = r.oid
+    where k.contype in ('f', 'c') and k.convalidated and not exists (
+        select from pg_catalog.pg_trigger t
+        where t.tgconstraint = k.oid and t.tgenabled not in ('O', 'A')
+    )
     union all
-    select 'trigger', r.relname::text, t.tgname::text
+    select 'trigger', r.relname::text, t.tgname::text, ''
     from relations r join pg_catalog.pg_trigger t on t.tgrelid = r.oid
     where not t.tgisinternal and t.tgenabled in ('O', 'A')
+    union all
+    select 'function', '', name, '' from functions
+    union all
+    select 'text of function', '', name, digest from functions
 )
-select needed.kind, needed.of_table, needed.name
-from unnest(cast(:kinds as text[]), cast(:tables as text[]), cast(:names as text[]))
-    with ordinality as needed (kind, of_table, name, number)
+"""
+_LOOK = f"""
+{_FOUND}
+select needed.kind, needed.of_table, needed.name, needed.digest
+from unnest(
+    cast(:kinds as text[]), cast(:tables as text[]), cast(:names as text[]),
+    cast(:digests as text[])
+) with ordinality as needed (kind, of_table, name, digest, number)
 where not exists (
     select from found
     where found.kind = needed.kind and found.of_table = needed.of_table
-        and found.name = needed.name
+        and found.name = needed.name and found.digest = needed.digest
 )
 order by needed.number
-"""
+"""  # noqa: S608 - of constants
+_LIST = f"""
+{_FOUND}
+select kind, of_table, name, digest from found
+where kind <> 'extension' and of_table not like 'alembic\\_version%'
+order by kind, of_table, name collate "C"
+"""  # noqa: S608 - of constants
 
 
-def look() -> Executable:
-    """Return the statement that finds missing things; `missing` reads its rows."""
+def look(*, with_texts: bool = False) -> Executable:
+    """Return the statement that finds missing things; `missing` reads its rows.
+
+    `with_texts`, functions of another text count, too.
+    """
     # Imported late: the module imports this package.
     from migrations.needed import needed  # noqa: PLC0415 - as above
 
-    kinds, tables, names = zip(*needed(), strict=True)
-    return text(_LOOK).bindparams(kinds=list(kinds), tables=list(tables), names=list(names))
+    wanted = [one for one in needed() if with_texts or not one.digest]
+    kinds, tables, names, digests = map(list, zip(*wanted, strict=True))
+    return text(_LOOK).bindparams(kinds=kinds, tables=tables, names=names, digests=digests)
+
+
+def listing() -> Executable:
+    """Return the statement that lists all that a database has, with the columns of `Needed`."""
+    return text(_LIST)
 
 
 def missing(rows: Iterable[Row[Any]]) -> Sequence["Needed"]:
-    """Return the missing things; of a missing table, only the table itself."""
+    """Return the missing things; of a missing table or function, only the thing itself."""
     from migrations.needed import Needed  # noqa: PLC0415 - as in `look`
 
     things = [Needed._make(row) for row in rows]
-    gone = {thing.table for thing in things if thing.kind == "table"}
-    return [thing for thing in things if thing.kind == "table" or thing.table not in gone]
+    tables = {thing.table for thing in things if thing.kind == "table"}
+    functions = {thing.name for thing in things if thing.kind == "function"}
+    return [
+        thing
+        for thing in things
+        if thing.kind == "table"
+        or not (thing.table in tables or (thing.digest and thing.name in functions))
+    ]
 
 
 def listed(things: Sequence["Needed"]) -> str:

@@ -6,8 +6,8 @@ running until the next start, which stops it first.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -15,13 +15,20 @@ from typing import Self
 
 from app.adapters.postgres.home import PostgresHome, open_home
 from app.adapters.postgres.process import PostgresStartError
-from app.adapters.postgres.server import url_of
+from app.adapters.postgres.server import find_running, has_cluster, url_of
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
 
-__all__ = ["EmbeddedPostgres", "PostgresStartError", "embedded_postgres"]
+__all__ = [
+    "EmbeddedPostgres",
+    "PostgresStartError",
+    "check_exists",
+    "embedded_postgres",
+    "running_postgres",
+]
 
-_COPIES = Path("/var/lib/open-memory-bank")
+COPIES = Path("/var/lib/open-memory-bank")
+"""The folder for copies of binaries that the server's user could not execute in place."""
 
 
 class EmbeddedPostgres:
@@ -34,7 +41,7 @@ class EmbeddedPostgres:
         copies: the folder for copies of binaries that the server's user could not execute in place.
     """
 
-    def __init__(self, settings: Settings, *, copies: Path = _COPIES) -> None:
+    def __init__(self, settings: Settings, *, copies: Path = COPIES) -> None:
         self._settings = settings
         self._copies = copies
         self._guard = Lock()
@@ -103,6 +110,35 @@ class EmbeddedPostgres:
     ) -> None:
         """Stop the server."""
         self.stop()
+
+
+def check_exists(data_dir: Path) -> None:
+    """Check that a data folder has a database, as far as permissions show.
+
+    Raises:
+        PostgresStartError: it has none.
+    """
+    if not has_cluster(data_dir):
+        raise PostgresStartError(
+            f"There is no database in {data_dir}; name its folder with --data-dir, or set"
+            " MEMORY_BANK_DATABASE_URL."
+        )
+
+
+@contextmanager
+def running_postgres(settings: Settings) -> Iterator[str]:
+    """Yield the address of an existing database; start its server for the block if none runs.
+
+    Raises:
+        PostgresStartError: there is no database, or its server cannot run.
+    """
+    running = find_running(settings.data_dir)
+    if running is not None:
+        yield running
+        return
+    check_exists(settings.data_dir)
+    with EmbeddedPostgres(settings) as server:
+        yield server.url
 
 
 @asynccontextmanager

@@ -6,7 +6,9 @@
       postgres.log   the server's log; never a statement or a value
       service.lock   held by the service
       server.lock    held by the server and each of its processes
-      pg_hba.conf    the access rules: everyone who reaches the socket, over nothing else
+      pg_hba.conf    the access rules: everyone who reaches the socket, over nothing else; `all`
+                 leaves out connections of backups, which have a rule of their own
+  backed-up      which backups were made of this cluster, by the digests of their manifests
 
 Postgres refuses to run as root. Started by root, it runs as an unprivileged user, and root's own
 files lie outside the folders of that user. If that user cannot enter the folders above (a checkout
@@ -40,7 +42,7 @@ CLUSTER = "cluster"
 SOCKETS = "run"
 SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_MAX_BYTES = 100  # the systems allow 103 to 107
-_ACCESS = "local all all trust\n"
+_ACCESS = "local all all trust\nlocal replication all trust\n"
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,12 @@ class PostgresHome:
     keep: tuple[int, ...]
     """Descriptors that every program must inherit."""
     undo: ExitStack
+    cluster_name: str = CLUSTER
 
     @property
     def cluster(self) -> Path:
         """The folder of the database itself."""
-        return self.folder / CLUSTER
+        return self.folder / self.cluster_name
 
     @property
     def log(self) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from app.adapters.postgres.files import open_private, postgres_program, try_lock
 from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
@@ -34,7 +35,7 @@ _TUNABLE = {
 }
 # Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. Acknowledged
 # rows are on the disk. Failed statements, and every message or detail that may quote a value, stay
-# out of the log: there, `log` ranks above `error`.
+# out of the log: there, `log` ranks above `error`. Summaries of the WAL make incremental backups.
 _FIXED = {
     "fsync": "on",
     "full_page_writes": "on",
@@ -51,6 +52,7 @@ _FIXED = {
     "log_timezone": "UTC",
     "logging_collector": "off",
     "port": _PORT,
+    "summarize_wal": "on",
     "synchronous_commit": "on",
     "timezone": "UTC",
     "unix_socket_permissions": "0700",
@@ -60,6 +62,13 @@ _FIXED = {
 def url_of(sockets: Path, database: str = DATABASE) -> str:
     """Return the address of a database at a socket, for psycopg."""
     return f"postgresql://{_ROLE}@/{database}?host={quote(str(sockets), safe='/')}&port={_PORT}"
+
+
+def variables_of(url: str) -> dict[str, str]:
+    """Return the variables by which a program of Postgres finds the database of an address."""
+    parts = conninfo_to_dict(url)
+    names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
+    return {variable: str(parts[name]) for name, variable in names.items()}
 
 
 def new_cluster_folder(home: PostgresHome) -> Path:

@@ -5,6 +5,7 @@ from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
 from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import erasure, repository
+from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.artifacts.tasks.store.scope_erasure import ERASURES
 from app.web.feature import Feature
@@ -19,6 +20,8 @@ FEATURE = Feature(
     ),
     children=erasure.remove_of_engine,
     erasures=ERASURES,
+    examinations=EXAMINATIONS,
+    counted=COUNTED,
     holds=repository.exists_any,
     restored=complete,
 )

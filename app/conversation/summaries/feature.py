@@ -1,5 +1,6 @@
 """Registers summaries."""
 
+from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Retry
 from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
@@ -7,6 +8,7 @@ from app.conversation.summaries.schemas import RegenerateSummaryResponse, Summar
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
 from app.conversation.summaries.store.erasure import ERASURES, TEXTS
+from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import SUMMARIZE
 from app.web.feature import Feature
@@ -21,6 +23,11 @@ FEATURE = Feature(
     jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
     erasures=ERASURES,
     texts=TEXTS,
+    counted=(
+        CountedRows(
+            "session_summaries", {Counted.BYTES: "octet_length(concat(text, policy, template))"}
+        ),
+    ),
     retries={REGENERATE: Retry(Permission.SESSIONS_UPDATE, retry)},
     install=watch_events,
 )

@@ -1,6 +1,8 @@
 """Registers ingestion."""
 
+from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Sweep
+from app.kernel.limits import Counted
 from app.memory.ingestion import jobs
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.schemas import IngestEventsResponse
@@ -21,6 +23,15 @@ FEATURE = Feature(
     ),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
+    counted=(
+        CountedRows(
+            "stream_events",
+            {
+                Counted.EVENTS: "(content is not null)::int",
+                Counted.BYTES: "case when content is null then 0 else content_bytes end",
+            },
+        ),
+    ),
     holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
     waiting_kinds=(INGEST,),
     gauges={"ingestion": metrics.refresh},

@@ -6,6 +6,7 @@ from app.memory.memories.routes import router
 from app.memory.memories.schemas.answers import AnsweredMemory
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
 from app.memory.memories.store import ledger, repository
+from app.memory.memories.store.examinations import COUNTED, EXAMINATIONS
 from app.memory.memories.store.scope_erasure import ERASURES
 from app.web.feature import Feature
 
@@ -16,6 +17,8 @@ FEATURE = Feature(
     answers={"Memory": AnsweredMemory},
     sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
     erasures=ERASURES,
+    examinations=EXAMINATIONS,
+    counted=COUNTED,
     holds=repository.exists_any,
     response_readers=dict.fromkeys(
         ANSWERED_WITH_MEMORY, lambda resources: MemoryService.of(resources).read_response

@@ -7,6 +7,7 @@ from app.platform.operations.schemas import AnsweredEmpty
 from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
+from app.platform.operations.store.examinations import EXAMINATIONS
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -18,5 +19,6 @@ FEATURE = Feature(
         Sweep("requests of failed operations", forget_old_requests),
     ),
     erasures=erasure.ERASURES,
+    examinations=EXAMINATIONS,
     gauges={"operations": metrics.refresh},
 )

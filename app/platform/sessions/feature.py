@@ -6,6 +6,7 @@ from app.platform.sessions.routes import router
 from app.platform.sessions.schemas.sessions import AnsweredSession
 from app.platform.sessions.services.sessions import CREATE, SessionService
 from app.platform.sessions.store import erasure, repository
+from app.platform.sessions.store.examinations import COUNTED, EXAMINATIONS
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -16,6 +17,8 @@ FEATURE = Feature(
     sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
+    examinations=EXAMINATIONS,
+    counted=COUNTED,
     holds=repository.exists_any,
     response_readers={CREATE: lambda resources: SessionService.of(resources).read_response},
 )

@@ -114,6 +114,23 @@ async def test_an_erasure_that_finds_nobody_is_known_from_then_on(
     assert await listed(resources) == kept
 
 
+async def test_an_erasure_in_an_engine_younger_than_the_backup_is_only_recorded(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    await erase(client, runner, SCOPE)
+    line = json.loads(await listed(resources))
+    kept = json.dumps({**line, "engine": line["engine"].replace("Engines/1", "Engines/77")})
+    async with database.transaction() as session:
+        await session.execute(text("delete from erasures"))
+    await make_key(database, clock.now(), scope_conditions={"user_id": [PERSON]})
+    assert await repeated(resources, read_lines(kept)) == 0
+    assert json.loads(await listed(resources)) == json.loads(kept)
+
+
 async def test_a_list_of_another_key_is_refused(resources: Resources) -> None:
     with pytest.raises(FailedPrecondition, match="MEMORY_BANK_PSEUDONYM_KEY"):
         await repeated(resources, read_lines(json.dumps(LINE)))

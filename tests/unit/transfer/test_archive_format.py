@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -330,3 +331,13 @@ def _outcome(data: bytes) -> tuple[Reason | None, list[Block]]:
         return None, _read([data])
     except InvalidArgument as error:
         return error.reason, []
+
+
+_RELEASED = sorted((Path(__file__).parents[2] / "data/archives").glob("*.omb.gz"))
+
+
+@pytest.mark.parametrize("file", _RELEASED, ids=lambda file: file.name)
+def test_an_archive_of_each_released_format_is_read(file: Path) -> None:
+    """Each has a line of every kind of its format; no later release may refuse one."""
+    lines = [line for block in _read([file.read_bytes()]) for line in block.lines]
+    assert {line.kind.name for line in lines} >= {kind.name for kind in KINDS}

@@ -1,6 +1,7 @@
 """Repetition of erasures on a database that was restored from a backup made before them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -107,16 +108,18 @@ class RestoreService:
         scope: Mapping[str, str] | None,
     ) -> list[OperationName]:
         """Queue one erasure under its certificate; with nothing to erase, only record it."""
-        service = ErasureService(self.resources)
-        if scope is None:
-            await repository.add(session, _ended(engine, line))
-            return []
-        subject = Subject(engine.engine, scope, line.has_sessions)
-        given = {
-            "certificate_id": line.certificate_id,
-            "is_service_wide": line.is_service_wide,
-        }
-        return [await service.repeat(session, engine, subject, given)]
+        if scope is not None:
+            service = ErasureService(self.resources)
+            subject = Subject(engine.engine, scope, line.has_sessions)
+            given = {
+                "certificate_id": line.certificate_id,
+                "is_service_wide": line.is_service_wide,
+            }
+            # The backup may be older than the engine, though not than a key bound to the scope.
+            with suppress(NotFound):
+                return [await service.repeat(session, engine, subject, given)]
+        await repository.add(session, _ended(engine, line))
+        return []
 
 
 def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""Checks of stored rows that features register for `memory-bank check`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.kernel.checks import CheckName
+from app.kernel.limits import Counted
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The rows of a table, examined some thousands at a time in the order of `key`.
+
+    `key` is the column that follows the engine in the primary key.
+    """
+
+    table: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A check of stored rows by one statement; many may belong to the same check.
+
+    Attributes:
+        check: the check that it belongs to.
+        finds: SQL with the columns `level` (of `Level`), `problem` (words, never a stored text),
+            `engine_id` and `name` (of the resource, below its engine). Its parameters are
+            `engine` (an id, or null for all engines), `share` (of the rows that a sample takes,
+            up to 1), and with `batches` also `after` and `last` (keys, the first one excluded).
+        batches: the rows to go through; None: the statement runs once.
+    """
+
+    check: CheckName
+    finds: str
+    batches: Batches | None = None
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows that count: SQL expressions of what each one adds to the totals of its engine."""
+
+    table: str
+    adds: Mapping[Counted, str]

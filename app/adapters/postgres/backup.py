@@ -1,0 +1,389 @@
+"""Backups of the embedded Postgres, by the bundled `pg_basebackup`, while the server runs.
+
+The programs run as the user of this process, so that backups belong to it. They reach the server
+over its socket, which only that user and the server's can enter.
+
+An incremental backup joined to one of another history would be corrupt, and Postgres does not
+notice: after a restore the system identifier and the timeline are those of before. So the folder of
+the cluster lists the manifests of its backups, and only these are parents.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import psycopg
+
+from app.adapters.postgres.catalog import Backup, BackupFolder, BackupKind
+from app.adapters.postgres.files import (
+    failure_in_log,
+    find_binaries,
+    open_private,
+    postgres_program,
+)
+from app.adapters.postgres.home import FOLDER
+from app.adapters.postgres.manifest import (
+    MANIFEST,
+    BackupError,
+    Manifest,
+    Report,
+    damages,
+    list_wal,
+    read_manifest,
+)
+from app.adapters.postgres.process import launch
+from app.kernel.clock import SystemClock
+from app.kernel.release import RELEASE
+
+BACKUPS = "backups"
+"""The folder within the data folder for backups before migrations."""
+ROOM = 1.1
+"""The free space that is asked for, as a multiple of what is written."""
+MADE = "backed-up"
+"""The file in the folder of the embedded Postgres that lists the backups of its cluster."""
+_MOST_MADE = 1_000
+_WAL_BYTES = 64 * 1024 * 1024
+_MOST_NAMED = 20
+_POLL_SECONDS = 0.1
+_PROGRESS = re.compile(rb"(\d+)/(\d+) kB")
+_KIB = 1024
+_NO_PARENT = re.compile("WAL summar|manifest|timeline")
+_NOT_LET_IN = "no pg_hba.conf entry"
+_FACTS = b"""
+    select split_part(current_setting('server_version'), ' ', 1),
+    (select system_identifier::text from pg_control_system()),
+    (select sum(pg_database_size(oid))::bigint from pg_database),
+    to_regclass('alembic_version') is not null
+"""
+_REVISION = b"select version_num from alembic_version"
+
+
+@dataclass(frozen=True)
+class RunningCluster:
+    """A cluster whose server runs, to be backed up.
+
+    Attributes:
+        data_dir: the data folder.
+        url: the address of the database.
+    """
+
+    data_dir: Path
+    url: str
+
+    @property
+    def made(self) -> Path:
+        """The file that lists this cluster's backups."""
+        return self.data_dir / FOLDER / MADE
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A backup that was made.
+
+    Attributes:
+        backup: its entry in the catalog.
+        why_full: the reason for which an incremental one was not possible, if it was asked for.
+    """
+
+    backup: Backup
+    why_full: str | None = None
+
+
+def take_full(
+    cluster: RunningCluster, folder: BackupFolder, report: Report, *, prefix: str = ""
+) -> Backup:
+    """Make a backup that works alone, in a locked folder. Blocking.
+
+    Raises:
+        BackupError: it cannot be made; nothing is left of it.
+    """
+    _check_room(cluster, folder)
+    return _taken(cluster, folder, None, report, prefix=prefix)
+
+
+def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Report) -> Taken:
+    """Make a backup of what changed since the newest in a locked folder. Blocking.
+
+    Without a usable parent it is a full one.
+
+    Raises:
+        BackupError: it cannot be made; nothing is left of it.
+    """
+    parent = _find_parent(cluster, folder)
+    if parent is None:
+        reason = f"no backup of this database in {folder.path} can be continued"
+        return Taken(take_full(cluster, folder, report), reason)
+    try:
+        return Taken(_taken(cluster, folder, parent, report))
+    except BackupError as error:
+        if not _NO_PARENT.search(str(error)):
+            raise
+        return Taken(take_full(cluster, folder, report), str(error).rstrip("."))
+
+
+def _find_parent(cluster: RunningCluster, folder: BackupFolder) -> Backup | None:
+    """Return the newest backup, if it was made of this cluster and its chain is there."""
+    known = [backup for backup in folder.list_all() if not backup.is_before_migration]
+    if not known or known[-1].manifest not in _list_made(cluster.made):
+        return None
+    try:
+        for backup in folder.chain_of(known[-1]):
+            read_manifest(folder.place_of(backup.id))
+    except BackupError:
+        return None
+    return known[-1]
+
+
+def _list_made(path: Path) -> list[str]:
+    return path.read_text(encoding="ascii").split() if path.exists() else []
+
+
+def _note_made(path: Path, digest: str) -> None:
+    known = [*_list_made(path), digest][-_MOST_MADE:]
+    made = path.with_name(f"{path.name}.part")
+    made.unlink(missing_ok=True)
+    with os.fdopen(open_private(made), "w", encoding="ascii") as file:
+        file.write("\n".join(known) + "\n")
+    made.replace(path)
+
+
+def _check_room(cluster: RunningCluster, folder: BackupFolder) -> None:
+    need = int(ROOM * (_facts(cluster).bytes + _WAL_BYTES))
+    check_room(folder.path, need)
+
+
+def check_room(folder: Path, need: int) -> None:
+    """Check that a file system has room.
+
+    Raises:
+        BackupError: it has not.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < need:
+        raise BackupError(f"{folder} needs {need:,} bytes of free space; it has {free:,}.")
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """A cluster's version of Postgres, its identifier, the bytes of its databases, its schema."""
+
+    postgres: str
+    system_identifier: str
+    bytes: int
+    schema_revision: str
+
+
+def _facts(cluster: RunningCluster) -> _Facts:
+    try:
+        with closing(psycopg.connect(cluster.url, autocommit=True)) as connection:
+            row = connection.execute(_FACTS).fetchone()
+            assert row is not None
+            version, identifier, size, is_migrated = row
+            revision = connection.execute(_REVISION).fetchone() if is_migrated else None
+    except psycopg.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise BackupError(f"The database cannot be read: {reason}") from error
+    return _Facts(version, identifier, size, revision[0] if revision else "")
+
+
+def _taken(
+    cluster: RunningCluster,
+    folder: BackupFolder,
+    parent: Backup | None,
+    report: Report,
+    prefix: str = "",
+) -> Backup:
+    began = SystemClock().now()
+    kind = BackupKind.INCREMENTAL if parent else BackupKind.FULL
+    name = _new_name(folder, prefix, kind)
+    part = folder.part_of(name)
+    options = [f"--incremental={folder.place_of(parent.id) / MANIFEST}"] if parent else []
+    try:
+        _copy(cluster, part, options, report)
+        manifest = read_manifest(part)
+        wal = list_wal(part)
+        check_readable(part, manifest)
+        raise_first(damages(part, {**manifest.files, **wal}, report))
+        facts = _facts(cluster)
+        backup = Backup(
+            id=name,
+            kind=kind,
+            parent=parent.id if parent else None,
+            release=RELEASE,
+            schema_revision=facts.schema_revision,
+            postgres=facts.postgres,
+            system_identifier=facts.system_identifier,
+            bytes=size_of(part),
+            start_time=began,
+            end_time=SystemClock().now(),
+            manifest=manifest.digest,
+            wal=wal,
+        )
+        folder.add(backup)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    _note_made(cluster.made, manifest.digest)
+    return backup
+
+
+def _new_name(folder: BackupFolder, prefix: str, kind: BackupKind) -> str:
+    """Return a name of the present second that no backup has."""
+    ending = "" if prefix else f"-{'incr' if kind is BackupKind.INCREMENTAL else 'full'}"
+    while True:
+        name = f"{prefix}{SystemClock().now():%Y%m%dT%H%M%SZ}{ending}"
+        if not folder.place_of(name).exists():
+            return name
+        time.sleep(_POLL_SECONDS)
+
+
+def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: Report) -> None:
+    def look(output: Path) -> None:
+        if written := _PROGRESS.findall(output.read_bytes()[-_KIB:]):
+            done, total = map(int, written[-1])
+            report("copying", done * _KIB, total * _KIB)
+
+    try:
+        run_program(
+            "pg_basebackup",
+            f"--dbname={cluster.url}",
+            f"--pgdata={part}",
+            "--wal-method=stream",
+            "--checkpoint=fast",
+            "--manifest-checksums=SHA256",
+            "--label=memory-bank",
+            "--progress",
+            "--no-password",
+            *options,
+            look=look,
+        )
+    except BackupError as error:
+        if _NOT_LET_IN not in str(error):
+            raise
+        raise BackupError(
+            "The running service is of a release without backups; restart it with this one."
+        ) from error
+
+
+def run_program(name: str, *arguments: str, look: Callable[[Path], None] | None = None) -> None:
+    """Run a bundled program to its end. Blocking; an interruption ends the program.
+
+    Args:
+        name: the program.
+        arguments: its arguments.
+        look: called now and then while it runs, with the file that has its output so far.
+
+    Raises:
+        BackupError: it failed; the message has its last error.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "output"
+        with path.open("wb") as output:
+            command = [str(postgres_program(find_binaries(), name)), *arguments]
+            process = launch(command, folder="/", account=None, output=output.fileno())
+        try:
+            while process.poll() is None:
+                if look is not None:
+                    look(path)
+                time.sleep(_POLL_SECONDS)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        if process.returncode != 0:
+            reason = failure_in_log(path, 0) or f"it ended with {process.returncode}"
+            raise BackupError(f"{name} failed: {reason.rstrip('.')}.")
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder that a program may be writing to."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
+
+
+def check_readable(place: Path, manifest: Manifest) -> None:
+    """Read the write-ahead log that the start of a backup needs.
+
+    Raises:
+        BackupError: it cannot be read.
+    """
+    for needed in manifest.ranges:
+        try:
+            run_program(
+                "pg_waldump",
+                "--quiet",
+                f"--path={place / 'pg_wal'}",
+                f"--timeline={needed.timeline}",
+                f"--start={needed.start}",
+                f"--end={needed.end}",
+            )
+        except BackupError as error:
+            raise BackupError(f"{place / 'pg_wal'} cannot be read: {error}") from error
+
+
+def raise_first(found: Iterator[str]) -> None:
+    """Raise an error that names the first damages, if there are any."""
+    if named := list(islice(found, _MOST_NAMED)):
+        raise BackupError(" ".join(named))
+
+
+def verify(folder: BackupFolder, backup: Backup, report: Report) -> None:
+    """Check that every byte of a backup is as it was made. Blocking.
+
+    Raises:
+        BackupError: it is not; the message names the files, 20 at most.
+    """
+    place = folder.place_of(backup.id)
+    manifest = read_manifest(place)
+    if manifest.digest != backup.manifest:
+        raise BackupError(f"{place / MANIFEST} is not the one that the catalog names.")
+    raise_first(damages(place, {**manifest.files, **backup.wal}, report))
+    check_readable(place, manifest)
+
+
+def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
+    """Remove the oldest chains of a locked folder; return the ids of their backups.
+
+    Args:
+        folder: the backups; those before migrations stay.
+        count: how many of the newest chains stay.
+        report: receives the progress.
+
+    Raises:
+        BackupError: no chain that stays is whole; nothing was removed.
+    """
+    chains: list[list[Backup]] = []
+    for backup in folder.list_all():
+        if backup.is_before_migration:
+            continue
+        if backup.parent is None or not chains:
+            chains.append([])
+        chains[-1].append(backup)
+    removed = [backup.id for chain in chains[:-count] for backup in chain]
+    if removed:
+        # A full backup that was just made has been verified.
+        if len(chains[-1]) > 1 and not any(
+            _is_whole(folder, chain, report) for chain in chains[-count:]
+        ):
+            raise BackupError("None of the backups to keep is whole, so none was removed.")
+        folder.remove(removed)
+    return removed
+
+
+def _is_whole(folder: BackupFolder, chain: Sequence[Backup], report: Report) -> bool:
+    try:
+        for backup in chain:
+            verify(folder, backup, report)
+    except BackupError:
+        return False
+    return True

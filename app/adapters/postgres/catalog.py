@@ -1,0 +1,222 @@
+"""A folder of backups: its catalog, its chains, and its lock.
+
+DIR/
+  catalog.json                all backups, the oldest first
+  erasures.ndjson             the list of erasures, as of the last backup
+  lock                        held while a backup is made, removed or restored
+  20261123T201500Z-full/      a backup that works alone
+  20261124T201500Z-incr/      what changed since its parent
+  20261125T201500Z-full.part  an unfinished one, which the next backup removes
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from app.adapters.postgres.files import open_private, try_lock
+from app.adapters.postgres.manifest import BackupError, ListedFile
+
+CATALOG = "catalog.json"
+BEFORE = "before-"
+"""The beginning of the names of backups before migrations."""
+_LOCK = "lock"
+_PART = ".part"
+_NAME = re.compile(r"(before-[0-9a-z_]+-)?[0-9]{8}T[0-9]{6}Z(-full|-incr)?")
+
+
+class BackupKind(StrEnum):
+    """The kind of a backup."""
+
+    FULL = "full"
+    INCREMENTAL = "incremental"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Backup(_Model):
+    """A backup in the catalog."""
+
+    id: str
+    kind: BackupKind
+    parent: str | None
+    """The id of the backup on which an incremental one builds."""
+    release: str
+    schema_revision: str
+    postgres: str
+    """The version of Postgres, such as `18.0`."""
+    system_identifier: str
+    bytes: int
+    start_time: datetime
+    end_time: datetime
+    manifest: str
+    """The digest of the manifest."""
+    wal: dict[str, ListedFile] = Field(default_factory=dict)
+    """The files of the write-ahead log by their paths, which the manifest leaves out."""
+
+    @property
+    def is_before_migration(self) -> bool:
+        """True if it was made by itself, before a migration."""
+        return self.id.startswith(BEFORE)
+
+
+class _Catalog(_Model):
+    backups: list[Backup] = Field(default_factory=list)
+
+
+class BackupFolder:
+    """A folder of backups. Blocking."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+
+    def place_of(self, name: str) -> Path:
+        """Return the folder of a backup."""
+        return self.path / name
+
+    def part_of(self, name: str) -> Path:
+        """Return the folder of an unfinished backup."""
+        return self.path / f"{name}{_PART}"
+
+    def list_all(self) -> list[Backup]:
+        """Return the backups that are there, the oldest first.
+
+        Raises:
+            BackupError: the catalog is damaged, or cannot be read.
+        """
+        path = self.path / CATALOG
+        try:
+            listed = _Catalog.model_validate_json(path.read_bytes()).backups
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
+        except ValidationError as error:
+            raise BackupError(f"{path} is damaged: it is no catalog of backups.") from error
+        return [backup for backup in listed if self.place_of(backup.id).is_dir()]
+
+    def find(self, name: str | None) -> Backup:
+        """Return the backup of an id, or the newest.
+
+        Raises:
+            BackupError: there is no such backup.
+        """
+        listed = self.list_all()
+        if not listed:
+            raise BackupError(f"There is no backup in {self.path}.")
+        if name is None:
+            return listed[-1]
+        for backup in listed:
+            if backup.id == name:
+                return backup
+        names = ", ".join(backup.id for backup in listed)
+        raise BackupError(f"There is no backup {name} in {self.path}; there are: {names}.")
+
+    def chain_of(self, backup: Backup) -> list[Backup]:
+        """Return the backups that a restore of this one reads: a full one, then its followers.
+
+        Raises:
+            BackupError: one of them is missing.
+        """
+        known = {each.id: each for each in self.list_all()}
+        chain = [backup]
+        while (parent := chain[0].parent) is not None:
+            if parent not in known:
+                raise BackupError(
+                    f"{self.place_of(parent)} is missing; {chain[0].id} builds on it."
+                )
+            chain.insert(0, known[parent])
+        return chain
+
+    def add(self, backup: Backup) -> None:
+        """Give a finished backup its name, and enter it into the catalog."""
+        self.part_of(backup.id).rename(self.place_of(backup.id))
+        self._write([*self.list_all(), backup])
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove backups; an interruption leaves none half removed under its name."""
+        for name in names:
+            self.place_of(name).rename(self.part_of(name))
+        self._write([backup for backup in self.list_all() if backup.id not in names])
+        self._remove_unfinished()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what an interrupted backup has left."""
+        for path in self.path.glob(f"*{_PART}"):
+            if _NAME.fullmatch(path.name.removesuffix(_PART)):
+                shutil.rmtree(path)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other commands from changing the folder during the block; create it if absent.
+
+        What an interrupted command has left is removed.
+
+        Raises:
+            BackupError: another command uses it, or it cannot be used.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # some file systems have no modes
+                self.path.chmod(0o700)
+            lock = open_private(self.path / _LOCK)
+        except OSError as error:
+            raise BackupError(f"{self.path} cannot be used: {error.strerror}.") from error
+        with self._held(lock):
+            self._remove_unfinished()
+            yield
+
+    @contextmanager
+    def read_locked(self) -> Iterator[None]:
+        """Keep other commands from removing backups during the block, where that is possible.
+
+        Raises:
+            BackupError: another command changes the folder.
+        """
+        try:
+            lock = open_private(self.path / _LOCK)
+        except OSError:  # nobody removes from what is read-only
+            yield
+            return
+        with self._held(lock):
+            yield
+
+    @contextmanager
+    def _held(self, lock: int) -> Iterator[None]:
+        try:
+            if not try_lock(lock):
+                raise BackupError(f"Another command is using the backups in {self.path}.")
+            yield
+        finally:
+            os.close(lock)
+
+    def write_file(self, name: str, content: str) -> None:
+        """Replace a file of this folder, durably and as a whole."""
+        made = self.path / f"{name}{_PART}"
+        made.unlink(missing_ok=True)
+        descriptor = open_private(made)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(self.path / name)
+        if sys.platform != "win32":  # where a folder cannot be opened
+            opened = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
+
+    def _write(self, backups: list[Backup]) -> None:
+        catalog = _Catalog(backups=backups).model_dump_json(by_alias=True, indent=1)
+        self.write_file(CATALOG, catalog + "\n")

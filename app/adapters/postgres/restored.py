@@ -1,0 +1,97 @@
+"""Restores of backups of the embedded Postgres: a cluster gets its name once it is proved."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from app.adapters.postgres import server
+from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, size_of, verify
+from app.adapters.postgres.catalog import Backup, BackupFolder
+from app.adapters.postgres.embedded import COPIES
+from app.adapters.postgres.files import MAJOR
+from app.adapters.postgres.home import PostgresHome, open_home
+from app.adapters.postgres.manifest import MANIFEST, BackupError, Report
+from app.adapters.postgres.supervisor import Supervisor
+from app.settings.settings import Settings
+
+
+@contextmanager
+def restored(
+    settings: Settings, folder: BackupFolder, backup: Backup, report: Report
+) -> Iterator[str]:
+    """Restore a backup into a data folder, and run a server on it for the block. Blocking.
+
+    The data folder has the database once the block has ended without an error, and has nothing of
+    it before and otherwise.
+
+    Args:
+        settings: the data folder, the user and the time limit of a start.
+        folder: the backups.
+        backup: one of them.
+        report: receives the progress.
+
+    Yields:
+        The address of the database.
+
+    Raises:
+        BackupError: the backup or the data folder cannot be used.
+        PostgresStartError: the server cannot run.
+    """
+    chain = folder.chain_of(backup)
+    _check_version(backup)
+    if server.has_cluster(settings.data_dir):
+        raise BackupError(
+            f"{settings.data_dir} has a database already; name an empty folder with --data-dir."
+        )
+    with ExitStack() as stack:
+        home = open_home(settings.data_dir, user=settings.postgres_user, copies=COPIES)
+        stack.callback(home.close)
+        check_room(home.folder, int(ROOM * sum(each.bytes for each in chain)))
+        for each in chain:
+            verify(folder, each, report)
+        made = server.new_cluster_folder(home)
+        unwanted = stack.enter_context(ExitStack())
+        unwanted.callback(shutil.rmtree, made, ignore_errors=True)
+        _join(home, made, [folder.place_of(each.id) for each in chain], report)
+        with _served(replace(home, cluster_name=made.name), settings) as url:
+            yield url
+        # Not before: it refuses a cluster that was not shut down, as a backup is.
+        run_program("pg_checksums", "--check", f"--pgdata={made}")
+        # Backups of a former cluster here have another history.
+        (home.folder / MADE).unlink(missing_ok=True)
+        server.adopt_cluster(home, made)
+        unwanted.pop_all()
+
+
+def _check_version(backup: Backup) -> None:
+    major = backup.postgres.partition(".")[0]
+    if major != MAJOR:
+        raise BackupError(f"This backup is of Postgres {major}; this release carries {MAJOR}.")
+
+
+def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report) -> None:
+    """Write what the backups of a chain make together into an empty folder."""
+    total = sum(map(size_of, parts))
+    run_program(
+        "pg_combinebackup",
+        *map(str, parts),
+        f"--output={made}",
+        look=lambda _: report("joining", size_of(made), total),
+    )
+    (made / MANIFEST).unlink()  # the next backup of this cluster writes its own
+    for path, folders, files in os.walk(made):
+        for name in (*folders, *files):
+            home.give(Path(path) / name)
+
+
+@contextmanager
+def _served(home: PostgresHome, settings: Settings) -> Iterator[str]:
+    supervisor = Supervisor(home, settings.tuning.postgres_start_seconds)
+    try:
+        supervisor.start()
+        yield server.url_of(home.sockets)
+    finally:
+        supervisor.stop()

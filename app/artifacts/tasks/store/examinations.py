@@ -1,0 +1,47 @@
+"""Statements by which `memory-bank check` examines artifacts."""
+
+from app.adapters.db.examinations import Batches, CountedRows, Examination
+from app.kernel.checks import CheckName
+from app.kernel.limits import Counted
+
+_NAME = """
+    'taskMemories/' || a.memory || '/namespaces/' || a.namespace || '/artifacts/' || a.name as name
+"""
+# The pages of an expired artifact, and those of a user who is being erased, go before it.
+_OF_BATCH = """
+    a.engine_id = :engine and a.content_id > :after and a.content_id <= :last
+    and a.state <> 'uploading' and a.expire_time > statement_timestamp()
+    and not exists (select from erasures where engine_id = a.engine_id and scope is not null)
+"""
+_PAGES = f"""
+select 'FAILED' as level, 'its pages have another length than the artifact' as problem,
+    a.engine_id, {_NAME}
+from task_artifacts a
+where {_OF_BATCH} and a.size_bytes <> (
+    select coalesce(sum(octet_length(data)), 0) from task_pages p
+    where p.engine_id = a.engine_id and p.content_id = a.content_id
+)
+union all
+select 'FAILED' as level, 'its digest is not that of its pages' as problem, a.engine_id, {_NAME}
+from (
+    select * from task_artifacts a
+    where {_OF_BATCH} and a.sha256 is not null and random() < :share
+    offset 0
+) a
+where a.sha256 <> (
+    select sha256(coalesce(string_agg(data, ''::bytea order by page), ''::bytea))
+    from task_pages p
+    where p.engine_id = a.engine_id and p.content_id = a.content_id
+)
+"""  # noqa: S608 - of constants
+_CONSEQUENCES = """
+select 'NOTE' as level, 'expired artifacts, which the next sweep removes' as problem,
+    engine_id, null as name
+from task_artifacts
+where expire_time <= statement_timestamp() and engine_id = coalesce(:engine, engine_id)
+"""
+EXAMINATIONS = (
+    Examination(CheckName.ARTIFACTS, _PAGES, Batches("task_artifacts", "content_id")),
+    Examination(CheckName.CONSEQUENCES, _CONSEQUENCES),
+)
+COUNTED = (CountedRows("task_artifacts", {Counted.ARTIFACT_BYTES: "size_bytes"}),)

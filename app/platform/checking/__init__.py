@@ -1,0 +1,1 @@
+"""Checks that a database is whole."""

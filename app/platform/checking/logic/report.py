@@ -1,0 +1,143 @@
+"""The report of the checks of a database."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import override
+
+from app.kernel.checks import CheckName, Level
+
+MAX_NAMES = 20
+"""The most names that a report has of one problem."""
+_PASSED = "passed"
+_SKIPPED = "skipped"
+_STATES = {Level.FAILED: "FAILED", Level.WARNING: "warning", Level.NOTE: _PASSED}
+_LEVELS = list(Level)
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """One problem, with the number of things that have it and the names of some.
+
+    No text that a user wrote is part of it.
+    """
+
+    level: Level
+    problem: str
+    count: int = 1
+    names: tuple[str, ...] = ()
+
+    def __add__(self, other: "CheckFinding") -> "CheckFinding":
+        """Add what a further batch has found of the same problem."""
+        names = (*self.names, *other.names)[:MAX_NAMES]
+        return CheckFinding(self.level, self.problem, self.count + other.count, names)
+
+    @override
+    def __str__(self) -> str:
+        """Return one line."""
+        counted = f"{self.count:,}: " if self.count != 1 or self.names else ""
+        more = self.count - len(self.names)
+        further = [f"and {more:,} more"] if self.names and more else []
+        names = f": {', '.join([*self.names, *further])}" if self.names else ""
+        return f"{counted}{self.problem}{names}"
+
+
+@dataclass
+class CheckOutcome:
+    """The outcome of one check.
+
+    Attributes:
+        check: the check.
+        skipped: the reason why it could not be made; None: it was.
+    """
+
+    check: CheckName
+    skipped: str | None = None
+    _found: dict[tuple[Level, str], CheckFinding] = field(default_factory=dict)
+
+    def add(self, findings: Iterable[CheckFinding]) -> None:
+        """Add findings; those of the same problem become one."""
+        for finding in findings:
+            key = finding.level, finding.problem
+            known = self._found.get(key)
+            self._found[key] = finding if known is None else known + finding
+
+    @property
+    def findings(self) -> Sequence[CheckFinding]:
+        """The findings, the worst first."""
+        return sorted(self._found.values(), key=lambda one: (_LEVELS.index(one.level), one.problem))
+
+    @property
+    def level(self) -> Level:
+        """The level of the worst that was found."""
+        return next((finding.level for finding in self.findings), Level.NOTE)
+
+    @property
+    def state(self) -> str:
+        """The outcome in one word."""
+        if self.skipped is not None and self.level is Level.NOTE:
+            return _SKIPPED
+        return _STATES[self.level]
+
+    def lines(self) -> Iterator[str]:
+        """Return the lines that tell it on a terminal."""
+        told = [*map(str, self.findings), *([self.skipped] if self.skipped else [])]
+        head = f"{self.check.number:>2}  {self.check:<15}  {self.state:<7}"
+        yield f"{head}  {told[0]}" if told else head.rstrip()
+        for further in told[1:]:
+            yield f"{'':<{len(head)}}  {further}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "number": self.check.number,
+            "name": str(self.check),
+            "state": self.state.upper(),
+            **({} if self.skipped is None else {"skipped": self.skipped}),
+            "findings": [
+                {
+                    "level": str(finding.level),
+                    "problem": finding.problem,
+                    "count": finding.count,
+                    "names": list(finding.names),
+                }
+                for finding in self.findings
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The outcomes of all checks that were asked for, in order."""
+
+    outcomes: Sequence[CheckOutcome]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if nothing is wrong; warnings do not count."""
+        return all(
+            outcome.skipped is None and outcome.level is not Level.FAILED
+            for outcome in self.outcomes
+        )
+
+    def named(self) -> Mapping[CheckName, CheckOutcome]:
+        """Return the outcomes by their checks."""
+        return {outcome.check: outcome for outcome in self.outcomes}
+
+    def lines(self) -> Iterator[str]:
+        """Return the lines that tell it on a terminal; the last one has the result."""
+        for outcome in self.outcomes:
+            yield from outcome.lines()
+        failed = [str(one.check) for one in self.outcomes if one.level is Level.FAILED]
+        if self.is_whole:
+            yield f"The database is whole by {len(self.outcomes)} checks."
+        else:
+            yield f"The database is not whole: {', '.join(failed)} failed."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "isWhole": self.is_whole,
+            "checks": [outcome.to_json() for outcome in self.outcomes],
+        }

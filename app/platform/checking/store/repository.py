@@ -1,0 +1,191 @@
+"""Statements that look whether a database is whole.
+
+All functions take part in the caller's transaction, and return what is wrong.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ForeignKeyConstraint, TextClause, delete, text
+from sqlalchemy.exc import DBAPIError
+
+from app.adapters.db import schema
+from app.adapters.db.base import Base
+from app.adapters.db.errors import state_of
+from app.adapters.db.examinations import Batches, CountedRows, Examination
+from app.adapters.db.session import Session
+from app.kernel.checks import Level
+from app.kernel.limits import Counted
+from app.platform.checking.logic.report import MAX_NAMES, CheckFinding
+from app.platform.limits.store.repository import read_totals
+from app.platform.limits.store.tables import RateBucketRow
+
+_ENGINE = "engine_id"
+_VERSION = text("select extversion from pg_extension where extname = 'vector'")
+_REVISIONS = text("select version_num from alembic_version")
+_SUMMED = """
+select level, problem, count(*) as number,
+    (array_agg(concat_ws('/', 'reasoningEngines/' || engine_id, name) order by engine_id, name)
+        filter (where name is not null))[1:{limit}] as names
+from ({finds}) found
+group by level, problem
+"""
+_ORPHANS = """
+select '{level}' as level, '{child} without its row of {parent}' as problem,
+    c.engine_id, concat_ws('/', '{child}', {names}) as name
+from {child} c
+where c.engine_id = coalesce(:engine, c.engine_id)
+    and not exists (select from {parent} p where {is_parent})
+"""
+_BATCH = """
+select max({key}) as last, count(*) as number from (
+    select {key} from {table} where engine_id = :engine and {key} > :after
+    order by {key} limit :size
+) batch
+"""
+_ABSENT = {"42P01", "42703", "42704", "42883"}
+"""The states of a statement that names a table, a column, a type or a function in vain."""
+
+
+class MissingError(Exception):
+    """Something that a check reads is missing from the schema."""
+
+
+async def find_extension(session: Session) -> str | None:
+    """Return the version of pgvector, or None without it."""
+    version: str | None = (await session.execute(_VERSION)).scalar_one_or_none()
+    return version
+
+
+async def list_revisions(session: Session) -> Collection[str]:
+    """Return the revisions of the schema.
+
+    Raises:
+        MissingError: the database has never been migrated.
+    """
+    return {str(row.version_num) for row in await _rows(session, _REVISIONS, {})}
+
+
+async def list_missing(session: Session) -> Sequence[str]:
+    """Return what the schema lacks, by name; functions of another text count, too."""
+    rows = await session.execute(schema.look(with_texts=True))
+    return [str(one) for one in schema.missing(rows.all())]
+
+
+async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]:
+    """Return the engines that are not being deleted, or the one that is named if it is there.
+
+    Raises:
+        MissingError: there is no table of engines.
+    """
+    statement = "select engine_id from engines where delete_time is null and {} order by engine_id"
+    chosen = text(statement.format("engine_id = coalesce(:engine, engine_id)"))
+    return [row.engine_id for row in await _rows(session, chosen, {"engine": engine_id})]
+
+
+async def find_batch(
+    session: Session, batches: Batches, values: Mapping[str, Any]
+) -> tuple[str | None, int]:
+    """Return the last key of the next batch, or None after all rows, and its number of rows.
+
+    `values` are `engine`, `after` and `size`.
+
+    Raises:
+        MissingError: the table is missing.
+    """
+    statement = text(_BATCH.format(table=batches.table, key=batches.key))
+    (row,) = await _rows(session, statement, values)
+    return row.last, row.number
+
+
+async def examine(
+    session: Session, examination: Examination, values: Mapping[str, Any]
+) -> list[CheckFinding]:
+    """Return what an examination finds; `values` are those of its parameters.
+
+    Raises:
+        MissingError: something that it reads is missing.
+    """
+    return await _summed(session, examination.finds, values)
+
+
+async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
+    """Return the rows of engines without the row that they belong to, for each reference.
+
+    The references are those that this release declares, so that none that a restore has left out,
+    or not validated, is trusted.
+
+    Raises:
+        MissingError: a table is missing.
+    """
+    return [
+        await _summed(session, _orphans(key), {"engine": engine_id})
+        for table in Base.metadata.sorted_tables
+        if _ENGINE in table.columns
+        for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))
+    ]
+
+
+def _orphans(key: ForeignKeyConstraint) -> str:
+    pairs = [(element.parent.name, element.column.name) for element in key.elements]
+    return _ORPHANS.format(
+        level=Level.FAILED,
+        child=key.table.name,
+        parent=key.referred_table.name,
+        names=", ".join(f"c.{own}" for own, _ in pairs if own != _ENGINE),
+        is_parent=" and ".join(f"p.{other} = c.{own}" for own, other in pairs),
+    )
+
+
+async def compare_totals(
+    session: Session, engine_id: int, counted: Sequence[CountedRows]
+) -> list[CheckFinding]:
+    """Return the totals of an engine that differ from what its rows add up to.
+
+    Raises:
+        MissingError: a table is missing.
+    """
+    sums = ", ".join(f"coalesce(sum({kind}), 0) as {kind}" for kind in Counted)
+    statement = text(f"select {sums} from ({' union all '.join(map(_added, counted))}) added")  # noqa: S608 - of constants
+    (row,) = await _rows(session, statement, {"engine": engine_id})
+    held = await read_totals(session, engine_id)
+    return [
+        CheckFinding(
+            Level.FAILED,
+            f"the total of {kind} differs from what is counted anew",
+            names=(f"reasoningEngines/{engine_id} ({held[kind]:,}, counted {int(number):,})",),
+        )
+        for kind, number in zip(Counted, row, strict=True)
+        if held[kind] != number
+    ]
+
+
+def _added(rows: CountedRows) -> str:
+    columns = ", ".join(f"{rows.adds.get(kind, '0')} as {kind}" for kind in Counted)
+    return f"select {columns} from {rows.table} where engine_id = :engine"  # noqa: S608 - of constants
+
+
+async def clear_rates(session: Session) -> None:
+    """Fill the rate buckets of all keys and engines."""
+    await session.execute(delete(RateBucketRow))
+
+
+async def _summed(session: Session, finds: str, values: Mapping[str, Any]) -> list[CheckFinding]:
+    statement = text(_SUMMED.format(finds=finds, limit=MAX_NAMES))
+    return [
+        CheckFinding(Level(row.level), row.problem, row.number, tuple(row.names or ()))
+        for row in await _rows(session, statement, values)
+    ]
+
+
+async def _rows(
+    session: Session, statement: TextClause, values: Mapping[str, Any]
+) -> Sequence[Any]:
+    """Run a statement of a check; the transaction goes on if it fails."""
+    try:
+        async with session.begin_nested():
+            return (await session.execute(statement, dict(values))).all()
+    except DBAPIError as error:
+        if state_of(error.orig) in _ABSENT:
+            raise MissingError from error
+        raise

@@ -1,0 +1,38 @@
+"""The checks of one database, with those that all features register."""
+
+from collections.abc import Callable
+
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.platform.checking.logic.report import CheckReport
+from app.platform.checking.service import CheckOptions, CheckService
+from app.process.features import FEATURES
+from app.settings.settings import Settings
+
+
+def _nothing(_rows: int) -> None:
+    """Show nothing."""
+
+
+async def check_database(
+    settings: Settings,
+    url: str,
+    options: CheckOptions = CheckOptions(),  # noqa: B008 - never changes
+    examined: Callable[[int], None] = _nothing,
+) -> CheckReport:
+    """Check that the database at an address is whole, whether or not a service uses it.
+
+    `examined` is called with the number of rows after each batch.
+
+    Raises:
+        FailedPrecondition: the restored database is in use already.
+        NotFound: the engine of the options does not exist.
+        Unavailable: the database cannot be reached.
+    """
+    db = Database(open_engine(url, settings))
+    examinations = [one for feature in FEATURES for one in feature.examinations]
+    counted = [one for feature in FEATURES for one in feature.counted]
+    try:
+        return await CheckService(db, settings, options, examinations, counted, examined).run()
+    finally:
+        await db.close()

@@ -1,0 +1,70 @@
+"""The embedded database with the schema of this release, after a backup of a former one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from app.adapters.db import migrate
+from app.adapters.db.migrate import SchemaError
+from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
+from app.adapters.postgres.catalog import BEFORE, BackupFolder
+from app.adapters.postgres.embedded import embedded_postgres
+from app.adapters.postgres.manifest import BackupError
+from app.process.erasure_lists import keep_copy
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+_KEPT = 2
+"""Backups before migrations that stay."""
+
+
+@asynccontextmanager
+async def own_database(settings: Settings) -> AsyncIterator[str]:
+    """Run the embedded Postgres for the block, and migrate it; yield the database's address.
+
+    Raises:
+        PostgresStartError: the server cannot run.
+        SchemaError: the migration, or the backup before it, is impossible.
+    """
+    async with embedded_postgres(settings) as postgres:
+        await asyncio.to_thread(migrate_own, settings, postgres.url)
+        yield postgres.url
+
+
+def migrate_own(settings: Settings, url: str) -> None:
+    """Bring the embedded database to the schema of this release. Blocking.
+
+    A database with an older schema is backed up first, unless the settings say otherwise.
+
+    Raises:
+        SchemaError: the migration, or the backup, is impossible; the database is unchanged.
+    """
+    if settings.backup_before_migration and migrate.pending(url) is not None:
+        try:
+            _back_up(settings, url)
+        except BackupError as error:
+            raise SchemaError(
+                f"The database was not migrated, since it could not be backed up: {error} To"
+                " migrate it without a backup, set MEMORY_BANK_BACKUP_BEFORE_MIGRATION to false."
+            ) from error
+    migrate.upgrade(url)
+
+
+def _back_up(settings: Settings, url: str) -> None:
+    folder = BackupFolder(settings.data_dir / BACKUPS)
+    log.info("backup.before_migration", folder=str(folder.path))
+    with folder.locked():
+        prefix = f"{BEFORE}{migrate.wanted_revision()}-"
+        backup = take_full(RunningCluster(settings.data_dir, url), folder, _ignore, prefix=prefix)
+        keep_copy(settings.data_dir, folder)
+        kept = [each.id for each in folder.list_all() if each.is_before_migration]
+        if former := kept[:-_KEPT]:
+            folder.remove(former)
+    log.info("backup.made", id=backup.id, bytes=backup.bytes)
+
+
+def _ignore(step: str, done: int, total: int) -> None:
+    """Show no progress: a log has lines for the beginning and the end."""
