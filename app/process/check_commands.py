@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def check(
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Check the schema and the clocks alone: a second.")
+        bool, typer.Option("--quick", help="Check the schema and the clocks alone.")
     ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Compute all digests anew, not those of 1 % of the rows.")

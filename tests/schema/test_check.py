@@ -271,7 +271,7 @@ async def test_after_a_restore_leases_and_rates_end(filled_url: str, settings: S
         with psycopg.connect(url) as connection:
             assert connection.execute(b"select count(*) from rate_buckets").fetchone() == (0,)
             connection.execute(beat.encode())
-        with pytest.raises(FailedPrecondition, match="1 processes"):
+        with pytest.raises(FailedPrecondition, match="by 1 of the service"):
             await check_database(settings, url, options)
 
 

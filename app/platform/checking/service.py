@@ -156,8 +156,9 @@ class CheckService:
             live = await processes.list_live(session, timedelta(seconds=seen))
             if live:
                 raise FailedPrecondition(
-                    f"{len(live)} processes use the database, or did so less than {seen:g} s before"
-                    " its backup; stop them, wait as long, then check again.",
+                    f"The database is in use, or was less than {seen:g} s before its backup, by"
+                    f" {len(live)} of the service's processes; stop them, wait as long, then check"
+                    " again.",
                     Reason.NOT_READY,
                 )
             await leases.release_all(session)
