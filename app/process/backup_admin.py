@@ -87,7 +87,7 @@ def verified(directory: Path, report: Report) -> Iterator[tuple[Backup, str | No
 
 
 @dataclass(frozen=True)
-class Restore:
+class BackupRestore:
     """A restore that is asked for.
 
     Attributes:
@@ -111,7 +111,7 @@ class Restored:
     erased: int
 
 
-def restore(settings: Settings, asked: Restore, report: Report) -> Restored:
+def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restored:
     """Restore a backup into the data folder of the settings, which has no database yet.
 
     Raises:
@@ -135,7 +135,7 @@ def restore(settings: Settings, asked: Restore, report: Report) -> Restored:
     return Restored(backup, erased)
 
 
-def _erasures(settings: Settings, folder: BackupFolder, asked: Restore) -> str:
+def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) -> str:
     lists = lists_of(folder, asked.erasures, settings.data_dir)
     if not lists:
         raise BackupError(

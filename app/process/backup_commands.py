@@ -138,7 +138,7 @@ def restore_backup(
     settings = read_settings(data_dir=data_dir).model_copy(update={"database_url": None})
     from app.process import backup_admin  # noqa: PLC0415 - as above
 
-    asked = backup_admin.Restore(directory, name, erasures, no_erasures)
+    asked = backup_admin.BackupRestore(directory, name, erasures, no_erasures)
     with _steps(f"Stopped; {data_dir} has no database.") as report:
         done = backup_admin.restore(settings, asked, report)
     typer.echo(f"{done.backup.id}: restored into {data_dir} and checked.")

@@ -22,6 +22,7 @@ from app.process import (
     cost_commands,
     erasure_commands,
     export_commands,
+    import_commands,
     key_commands,
     operation_commands,
     restore_commands,
@@ -39,12 +40,13 @@ app.add_typer(operation_commands.app, name="operations")
 app.command("check")(check_commands.check)
 app.command("costs")(cost_commands.costs)
 app.command("mcp")(agent_commands.mcp)
-app.command("export")(export_commands.export)
-app.command("restore")(restore_commands.restore)
 app.command("backup")(backup_commands.backup)
 app.command("backups")(backup_commands.backups)
 app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
+app.command("export")(export_commands.export)
+app.command("restore")(restore_commands.restore)
+app.command("import")(import_commands.import_memories)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TextIO
 
+from typing_extensions import override
+
 from app.adapters.terminal import fail
 
 INTERRUPTED = 130
@@ -47,6 +49,7 @@ class Progress:
         self.done += rows if amount is None else amount
         self.show(self)
 
+    @override
     def __str__(self) -> str:
         """Return the count, the rate and the time left, as far as they are known."""
         elapsed = self.seconds() - self._began

@@ -23,7 +23,7 @@ from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.manifest import MANIFEST, BackupError
 from app.adapters.postgres.server import has_cluster
 from app.memory.erasures.services.certificates import LIST
-from app.process.backup_admin import PROGRAMS, BackedUp, Restore, back_up, restore, verified
+from app.process.backup_admin import PROGRAMS, BackedUp, BackupRestore, back_up, restore, verified
 from app.process.migrating import migrate_own
 from app.settings.settings import EmbedderChoice, Settings
 from tests.packaging.checkout import scratch_folder
@@ -119,7 +119,7 @@ def _listed(bank: Bank) -> list[str]:
 def test_the_newest_has_all_that_was_acknowledged_and_is_erased_again(
     bank: Bank, tmp_path: Path
 ) -> None:
-    asked = Restore(bank.directory, erasures=bank.data / LIST)
+    asked = BackupRestore(bank.directory, erasures=bank.data / LIST)
     assert restore(_settings(tmp_path), asked, _ignore).erased == 1
     names, has_erased = _memories(tmp_path)
     assert bank.acknowledged[2] <= names
@@ -137,7 +137,7 @@ def test_the_newest_has_all_that_was_acknowledged_and_is_erased_again(
 
 def test_a_full_one_is_restored_without_its_followers(bank: Bank, tmp_path: Path) -> None:
     first = _listed(bank)[0]
-    asked = Restore(bank.directory, first, ignores_erasures=True)
+    asked = BackupRestore(bank.directory, first, ignores_erasures=True)
     assert restore(_settings(tmp_path), asked, _ignore).erased == 0
     names, has_erased = _memories(tmp_path)
     assert bank.acknowledged[0] <= names
@@ -171,7 +171,7 @@ def test_a_damaged_file_is_named_and_nothing_is_restored(
         assert reasons[0].startswith(f"{path} ")
         # What builds on it cannot be restored either.
         with pytest.raises(BackupError, match=path.name):
-            restore(_settings(tmp_path), Restore(bank.directory), _ignore)
+            restore(_settings(tmp_path), BackupRestore(bank.directory), _ignore)
     finally:
         path.write_bytes(content)
         path.chmod(0o600)
@@ -229,7 +229,7 @@ def test_a_restore_needs_the_list_of_erasures(bank: Bank, tmp_path: Path) -> Non
     kept.unlink()
     try:
         with pytest.raises(BackupError, match="--no-erasures"):
-            restore(_settings(tmp_path), Restore(bank.directory), _ignore)
+            restore(_settings(tmp_path), BackupRestore(bank.directory), _ignore)
     finally:
         kept.write_text(content)
 
@@ -241,7 +241,7 @@ def test_another_major_version_is_told_in_words(bank: Bank, tmp_path: Path) -> N
     catalog.write_text(content.replace('"postgres": "18.', '"postgres": "17.'))
     try:
         with pytest.raises(BackupError, match="is of Postgres 17; this release carries 18"):
-            restore(_settings(tmp_path), Restore(bank.directory), _ignore)
+            restore(_settings(tmp_path), BackupRestore(bank.directory), _ignore)
     finally:
         catalog.write_text(content)
 
@@ -351,7 +351,7 @@ def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> N
         assert _copied(backups.place_of(backup.id), folder / "before") == _FORMER
         # A restore goes on to the schema of this release.
         new = folder / "new"
-        restore(_settings(new), Restore(backups.path), _ignore)
+        restore(_settings(new), BackupRestore(backups.path), _ignore)
         with EmbeddedPostgres(_settings(new)) as postgres:
             assert migrate.pending(postgres.url) is None
             for _ in range(2):

@@ -1,0 +1,1 @@
+"""Converters of other products' memories, one module a source (pure)."""

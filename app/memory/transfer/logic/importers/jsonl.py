@@ -1,0 +1,32 @@
+"""Lines as `memories:import` takes them, such as `export --plain` writes."""
+
+from collections.abc import Iterator
+
+from app.memory.transfer.logic.importers.drafts import (
+    Draft,
+    Made,
+    Options,
+    Record,
+    fields_of,
+    id_of,
+)
+
+CONTAINERS = ("memories",)
+_TAKEN = frozenset({"fact", "scope", "memoryId", "createTime", "updateTime", "expireTime"})
+
+
+def convert(record: Record, options: Options) -> Iterator[Made]:
+    """Yield a line as it is; one without an id gets one, so that it can be sent again."""
+    del options
+    item = fields_of(record.value, "scope")
+    scope, memory_id = item["scope"], id_of(item.get("memoryId"))
+    yield Draft(
+        fact=item.get("fact"),
+        scope=scope if isinstance(scope, dict) else {},
+        source_id=memory_id,
+        memory_id=memory_id,
+        create_time=item.get("createTime"),
+        update_time=item.get("updateTime"),
+        expire_time=item.get("expireTime"),
+        fields={name: value for name, value in item.items() if name not in _TAKEN},
+    )

@@ -1,0 +1,149 @@
+"""Agents of Letta, as an AgentFile (`.af`) has them, in its present and its former format.
+
+Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta. Archival memory is not in it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.transfer.logic.importers.drafts import (
+    Conversation,
+    Draft,
+    Json,
+    Lost,
+    Made,
+    Options,
+    Record,
+    fields_of,
+)
+from app.memory.transfer.logic.importers.rules import made_id, moment_of
+
+CONTAINERS = ()
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_USER = "user"
+
+
+def convert(record: Record, options: Options) -> Iterator[Made]:
+    """Yield a draft for each paragraph of a core block, and the messages of each agent."""
+    document = fields_of(record.value)
+    if "core_memory" in document:
+        agents, blocks = [document], {}
+    else:
+        fields_of(document, "agents", "blocks")
+        agents, blocks = _objects(document["agents"]), _by_id(document["blocks"])
+    for agent in agents:
+        yield from _agent(agent, blocks, options)
+
+
+def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterator[Made]:
+    name = fields_of(agent, "name")["name"]
+    agent_id = str(agent.get("id") or name)
+    ids = agent.get("block_ids")
+    keys = map(str, ids) if isinstance(ids, list) else ()
+    named = [blocks[key] for key in keys if key in blocks]
+    for block in [*named, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
+        yield from _block(block, agent_id, name)
+    messages = _objects(agent.get("messages"))
+    if not options.sessions:
+        yield Lost("messages, without --sessions", len(messages))
+        return
+    events: list[Json] = []
+    for message in messages:
+        made = _event(message, str(name), options)
+        if isinstance(made, Lost):
+            yield made
+        else:
+            events.append(made)
+    user = options.pairs.get("user_id") or str(name)
+    if events:
+        session_id = made_id(options.source, agent_id)
+        yield Conversation(session_id, user, tuple(events), {"displayName": str(name)})
+
+
+def _block(block: Json, agent_id: str, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON value
+    label, value = block.get("label"), block.get("value")
+    for paragraph in _PARAGRAPHS.split(value if isinstance(value, str) else ""):
+        text = paragraph.strip()
+        if text:
+            yield Draft(
+                fact=text,
+                scope={"agent": name},
+                source_id=json.dumps([agent_id, label, text]),
+                metadata={"block": label},
+                item={"agent": name, "block": label, "text": text},
+            )
+
+
+def _event(message: Json, agent: str, options: Options) -> Json | Lost:
+    """Return the event of a message; a loss for one that nobody said."""
+    role, text = message.get("role"), _text(message.get("content", message.get("text")))
+    is_user = role in (_USER, "tool")
+    if role == _USER:
+        text = _unpacked(text)
+    if role == "tool":
+        parts = [_response(message, text)]
+    else:
+        parts = [{"text": text}] if text else []
+        parts += [_call(call) for call in _objects(message.get("tool_calls"))]
+    if role == "system" or (role == _USER and text is None):
+        return Lost("system messages")
+    if role not in (_USER, "assistant", "tool") or not parts:
+        return Lost("messages without content")
+    moment = moment_of(message.get("created_at")) or options.now
+    return {
+        "author": _USER if role == _USER else agent,
+        "invocationId": str(message.get("id") or agent),
+        "timestamp": format_timestamp(moment),
+        "content": {"role": _USER if is_user else "model", "parts": parts},
+    }
+
+
+def _text(content: Any) -> str | None:  # noqa: ANN401 - any JSON value
+    """Return the text of a message, which may have several parts."""
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text") for part in _objects(content) if part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _unpacked(text: str | None) -> str | None:
+    """Return what a user said; None for an event of Letta's own, such as a heartbeat.
+
+    Letta packs both into JSON with a type and the time.
+    """
+    try:
+        packed = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(packed, dict) or "type" not in packed:
+        return text
+    said = packed.get("message") if packed["type"] == "user_message" else None
+    return said if isinstance(said, str) else None
+
+
+def _call(call: Json) -> Json:
+    function = call.get("function")
+    named = function if isinstance(function, dict) else {}
+    try:
+        arguments = json.loads(named.get("arguments") or "{}")
+    except (ValueError, TypeError, RecursionError):
+        arguments = named.get("arguments")
+    args = arguments if isinstance(arguments, dict) else {"arguments": arguments}
+    return {"functionCall": {"name": str(named.get("name")), "args": args, "id": call.get("id")}}
+
+
+def _response(message: Json, text: str | None) -> Json:
+    response = {"result": text or ""}
+    name, call_id = message.get("name"), message.get("tool_call_id")
+    return {"functionResponse": {"name": str(name), "response": response, "id": call_id}}
+
+
+def _objects(value: Any) -> list[Json]:  # noqa: ANN401 - any JSON value
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _by_id(value: Any) -> dict[str, Json]:  # noqa: ANN401 - any JSON value
+    return {str(block.get("id")): block for block in _objects(value)}

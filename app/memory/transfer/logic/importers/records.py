@@ -1,0 +1,231 @@
+"""The records of a file, read as its bytes arrive: JSON documents, or a JSON value a line (pure).
+
+A document is a list of records, an object that has them in a list under a known name, such as
+`{"results": [...]}`, one record, or several of these one after another. Of a list, one record at a
+time is held.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from app.memory.transfer.logic.importers.drafts import Record
+
+MAX_VALUE_CHARS = 64 * 1024 * 1024
+"""Longest record, or other field of a document."""
+_PEEK_CHARS = 1024 * 1024
+_PEEK_LINES = 10
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class FileError(Exception):
+    """A file that cannot be read on; the message is a sentence for a person."""
+
+
+def read_records(pieces: Iterable[bytes], containers: Sequence[str]) -> Iterator[Record]:
+    """Yield the records of a file; `containers` names the fields that have lists of them.
+
+    A line that is no JSON becomes a record with an error, where each line is a value.
+
+    Raises:
+        FileError: a document is not JSON, or a value is too long.
+    """
+    text = _Text(pieces)
+    if text.has_values_by_line():
+        yield from _by_line(text, containers)
+    else:
+        yield from _Documents(text, containers).records()
+
+
+class _Text:
+    """Decoded text, of which the beginning is let go once it is read."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self.held = ""
+        self.at = 0
+        self.has_ended = False
+
+    def more(self) -> bool:
+        """Read at least as much as is held; return False at the end."""
+        if self.has_ended:
+            return False
+        # In steps that double, so that a long value is not scanned again for each piece.
+        parts, wanted = [self.held[self.at :]], max(1, len(self.held) - self.at)
+        self.at = 0
+        if wanted > MAX_VALUE_CHARS:
+            raise FileError(f"The file has a value of more than {MAX_VALUE_CHARS} characters.")
+        while wanted > 0 and not self.has_ended:
+            piece = next(self._pieces, None)
+            self.has_ended = piece is None
+            try:
+                parts.append(self._decode(piece or b"", self.has_ended))
+            except UnicodeDecodeError:
+                raise FileError("The file is not UTF-8.") from None
+            wanted -= len(parts[-1])
+        self.held = "".join(parts)
+        return True
+
+    def skip_blanks(self) -> str:
+        """Return the next character that is not blank; "" at the end."""
+        while True:
+            match = _BLANK.match(self.held, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.held):
+                return self.held[self.at]
+            if not self.more():
+                return ""
+
+    def line(self) -> str | None:
+        """Return the next line; None at the end."""
+        begun = 0
+        while True:
+            end = self.held.find("\n", self.at + begun)
+            if end >= 0:
+                line, self.at = self.held[self.at : end], end + 1
+                return line
+            begun = len(self.held) - self.at
+            if not self.more():
+                rest, self.at = self.held[self.at :], len(self.held)
+                return rest or None
+
+    def has_values_by_line(self) -> bool:
+        """Return True if lines are JSON values of their own, although the first may be broken."""
+        while self.held.count("\n") < _PEEK_LINES and len(self.held) < _PEEK_CHARS and self.more():
+            pass
+        lines = [line for line in self.held.split("\n")[:_PEEK_LINES] if line.strip()]
+        if not lines or _is_json(lines[0]):
+            return bool(lines)
+        if lines[0].lstrip().startswith("[") or len(lines) == 1:
+            return False
+        return _is_json(lines[1]) and not _begins_with_json(self.held)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _begins_with_json(text: str) -> bool:
+    try:
+        _DECODER.raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _by_line(text: _Text, containers: Sequence[str]) -> Iterator[Record]:
+    number = 0
+    while (line := text.line()) is not None:
+        number += 1
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            yield Record(number, line, error="The line is not JSON.")
+            continue
+        for inner, heading in _unpacked(value, containers):
+            yield Record(number, inner, heading)
+
+
+def _unpacked(value: Any, containers: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa: ANN401 - any JSON value
+    """Yield the records of a value with the rest of what holds them."""
+    if isinstance(value, list):
+        yield from ((inner, {}) for inner in value)
+        return
+    held = _held(value, containers)
+    if not held:
+        yield value, {}
+        return
+    heading = {name: inner for name, inner in value.items() if name not in held}
+    for name in held:
+        yield from ((inner, heading) for inner in value[name])
+
+
+def _held(value: Any, containers: Sequence[str]) -> list[str]:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, dict):
+        return []
+    return [name for name in value if name in containers and isinstance(value[name], list)]
+
+
+class _Documents:
+    """The records of documents, one after another."""
+
+    def __init__(self, text: _Text, containers: Sequence[str]) -> None:
+        self._text = text
+        self._containers = containers
+        self._number = 0
+
+    def records(self) -> Iterator[Record]:
+        while first := self._text.skip_blanks():
+            if first == "[":
+                yield from self._list({})
+            elif first == "{":
+                yield from self._object()
+            else:
+                raise self._broken()
+
+    def _list(self, heading: dict[str, Any]) -> Iterator[Record]:
+        for _ in self._entries("]"):
+            yield self._record(self._value(), heading)
+
+    def _object(self) -> Iterator[Record]:
+        heading: dict[str, Any] = {}
+        has_records = False
+        for _ in self._entries("}"):
+            name = self._value()
+            if not isinstance(name, str) or self._text.skip_blanks() != ":":
+                raise self._broken()
+            self._text.at += 1
+            if name in self._containers and self._text.skip_blanks() == "[":
+                has_records = True
+                yield from self._list(heading)
+            else:
+                heading[name] = self._value()
+        if not has_records:
+            yield self._record(heading, {})
+
+    def _entries(self, end: str) -> Iterator[None]:
+        """Yield before each entry of a list or an object, whose beginning is next."""
+        self._text.at += 1
+        if self._text.skip_blanks() == end:
+            self._text.at += 1
+            return
+        while True:
+            yield
+            sign = self._text.skip_blanks()
+            self._text.at += 1
+            if sign == end:
+                return
+            if sign != ",":
+                raise self._broken()
+
+    def _value(self) -> Any:  # noqa: ANN401 - any JSON value
+        self._text.skip_blanks()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text.held, self._text.at)
+            except (ValueError, RecursionError):
+                if self._text.more():
+                    continue
+                raise self._broken() from None
+            # A number that ends with what is held may have further digits.
+            if end == len(self._text.held) and self._text.more():
+                continue
+            self._text.at = end
+            return value
+
+    def _record(self, value: Any, heading: dict[str, Any]) -> Record:  # noqa: ANN401 - any JSON value
+        self._number += 1
+        return Record(self._number, value, heading)
+
+    def _broken(self) -> FileError:
+        return FileError(f"The file is not JSON after item {self._number}.")

@@ -1,0 +1,137 @@
+"""The sources that can be imported from, and the way from their records to lines (pure)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from app.memory.transfer.logic.importers import (
+    edges,
+    hindsight,
+    jsonl,
+    langgraph,
+    letta,
+    mcp_memory,
+    mem0,
+    openmemory,
+    vertex,
+)
+from app.memory.transfer.logic.importers.drafts import (
+    Conversation,
+    Convert,
+    Draft,
+    ItemError,
+    Json,
+    Lost,
+    Options,
+    Record,
+)
+from app.memory.transfer.logic.importers.rules import line_of
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product whose memories can be imported.
+
+    Attributes:
+        containers: fields of a document that have lists of its records.
+        members: names of its file in a zip; none: the only one of JSON.
+        needs_keys: true if `--scope a,b` has to name the places of a namespace.
+        has_sessions: true if its files can have conversations.
+    """
+
+    convert: Convert
+    containers: Sequence[str]
+    members: Sequence[str] = ()
+    needs_keys: bool = False
+    has_sessions: bool = False
+
+
+SOURCES = MappingProxyType(
+    {
+        "mem0": Product(mem0.convert, mem0.CONTAINERS),
+        "openmemory": Product(openmemory.convert, openmemory.CONTAINERS, openmemory.MEMBERS),
+        "vertex": Product(vertex.convert, vertex.CONTAINERS, has_sessions=True),
+        "hindsight": Product(hindsight.convert, hindsight.CONTAINERS),
+        "zep": Product(edges.convert, edges.CONTAINERS),
+        "graphiti": Product(edges.convert, edges.CONTAINERS),
+        "letta": Product(letta.convert, letta.CONTAINERS, has_sessions=True),
+        "langgraph": Product(langgraph.convert, langgraph.CONTAINERS, needs_keys=True),
+        "mcp-memory": Product(mcp_memory.convert, mcp_memory.CONTAINERS),
+        "jsonl": Product(jsonl.convert, jsonl.CONTAINERS),
+    }
+)
+
+
+@dataclass(frozen=True)
+class ItemLine:
+    """A line of `memories:import`, with the item that it was made of.
+
+    Attributes:
+        ended: true if the source holds the fact for outdated.
+    """
+
+    number: int
+    item: Any
+    line: Json
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An item that is not imported."""
+
+    number: int
+    reason: str
+    detail: str
+    item: Any
+
+    def wire(self) -> Json:
+        """Return its line in the file of rejected items."""
+        return {
+            "line": self.number,
+            "reason": self.reason,
+            "detail": self.detail,
+            "item": self.item,
+        }
+
+
+Converted = ItemLine | Rejected | Conversation
+
+
+def converted(
+    records: Iterable[Record], options: Options, losses: Counter[str]
+) -> Iterator[Converted]:
+    """Yield what an import sends and rejects; what is left out is counted in `losses`."""
+    convert = SOURCES[options.source].convert
+    for record in records:
+        if record.error is not None:
+            yield Rejected(record.number, "NOT_JSON", record.error, record.value)
+            continue
+        try:
+            for made in convert(record, options):
+                if isinstance(made, Lost):
+                    losses.update({made.kind: made.count} if made.count else ())
+                elif isinstance(made, Conversation):
+                    yield made
+                else:
+                    yield from _checked(made, record, options, losses)
+        except ItemError as error:
+            yield Rejected(record.number, error.reason, error.detail, record.value)
+        except RecursionError:
+            # Such an item cannot be written, either.
+            yield Rejected(record.number, "ITEM_TOO_DEEP", "The item has too many levels.", None)
+
+
+def _checked(
+    draft: Draft, record: Record, options: Options, losses: Counter[str]
+) -> Iterator[Converted]:
+    item = record.value if draft.item is None else draft.item
+    try:
+        line = line_of(draft, options, losses)
+    except ItemError as error:
+        yield Rejected(record.number, error.reason, error.detail, item)
+        return
+    if line is not None:
+        yield ItemLine(record.number, item, line, draft.ended)

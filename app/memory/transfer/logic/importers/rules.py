@@ -1,0 +1,197 @@
+"""The rules of all importers: a draft becomes a line of `memories:import`, or is refused (pure)."""
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from app.kernel.names import CHOSEN_ID
+from app.kernel.text import UNSTORABLE
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Json, Options
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
+
+_MAX_PAIRS = 5
+_MAX_KEY_CHARS = 256
+_MAX_VALUE_CHARS = 1_024
+_MAX_METADATA = 50
+_MAX_METADATA_KEY_CHARS = 128
+_MAX_METADATA_CHARS = 4_096
+_DIGEST_CHARS = 32
+_ID = re.compile(CHOSEN_ID)
+_MOMENT_KEY = "_at"
+EXPIRED = "expired memories"
+
+
+def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None:
+    """Return the line of a draft; None if it has expired.
+
+    What the line leaves out is counted in `losses`, by its kind.
+
+    Raises:
+        ItemError: the draft cannot become a memory.
+    """
+    expires = _moment(draft.expire_time, "expireTime", losses)
+    if expires is not None and expires <= options.now:
+        losses[EXPIRED] += 1
+        return None
+    scope = _scope(draft, options)
+    line: Json = {"memoryId": _memory_id(draft, options.source, scope), "scope": scope}
+    if draft.fact is not None or "structuredContent" not in draft.fields:
+        line["fact"] = _fact(draft.fact)
+    line |= draft.fields
+    _join(line, "metadata", _metadata(draft, options, losses))
+    line |= _times(draft, losses)
+    if expires is not None:
+        line["expireTime"] = format_timestamp(expires)
+    _join(line, "revisionLabels", options.labels)
+    if any(UNSTORABLE.search(text) for text in _texts(line)):
+        raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
+    return line
+
+
+def made_id(source: str, source_id: str) -> str:
+    """Return an id that is always the same for the same item of a source."""
+    # Half of a surrogate pair cannot be encoded otherwise; it may stand in an id of JSON.
+    digest = hashlib.sha256(source_id.encode(errors="surrogatepass")).hexdigest()
+    return f"{source}-{digest[:_DIGEST_CHARS]}"
+
+
+def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
+    """Return the moment that an ISO 8601 text names, in UTC where it names no offset."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _join(line: Json, name: str, more: Mapping[str, Any]) -> None:
+    """Add to a field that the draft may have already."""
+    own = line.get(name, {})
+    if not isinstance(own, dict):
+        raise ItemError("ITEM_UNKNOWN", f"The field {name} must be an object.")
+    if more:
+        line[name] = {**own, **more}
+
+
+def _memory_id(draft: Draft, source: str, scope: Mapping[str, str]) -> str:
+    if draft.memory_id is not None and _ID.fullmatch(draft.memory_id):
+        return draft.memory_id
+    if draft.source_id is not None:
+        return made_id(source, draft.source_id)
+    content = draft.fields.get("structuredContent") if draft.fact is None else draft.fact
+    return made_id(source, json.dumps([sorted(scope.items()), content], sort_keys=True))
+
+
+def _scope(draft: Draft, options: Options) -> dict[str, str]:
+    kept = {
+        key: value
+        for key, value in draft.scope.items()
+        if value not in (None, "") and (not options.keys or key in options.keys)
+    }
+    scope = {**kept, **options.pairs}
+    if not scope:
+        raise ItemError("SCOPE_MISSING", "The item names no scope; give one by --scope KEY=VALUE.")
+    if len(scope) > _MAX_PAIRS:
+        raise ItemError("SCOPE_INVALID", f"The scope must have at most {_MAX_PAIRS} pairs.")
+    return {key: _scope_value(key, value) for key, value in scope.items()}
+
+
+def _scope_value(key: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    is_fit = isinstance(text, str) and len(text) <= _MAX_VALUE_CHARS and "*" not in text
+    if not is_fit or not 1 <= len(key) <= _MAX_KEY_CHARS:
+        raise ItemError(
+            "SCOPE_INVALID",
+            f"A scope must have keys of 1 to {_MAX_KEY_CHARS} characters and texts of at most"
+            f" {_MAX_VALUE_CHARS} characters without *.",
+        )
+    return str(text)
+
+
+def _fact(fact: Any) -> str:  # noqa: ANN401 - any JSON value
+    if fact is not None and not isinstance(fact, str):
+        raise ItemError("ITEM_UNKNOWN", "The fact must be a text.")
+    if fact is None or not fact.strip():
+        raise ItemError("FACT_EMPTY", "The fact must not be blank.")
+    if len(fact) > MAX_FACT_CHARS:
+        raise ItemError("FACT_TOO_LONG", f"The fact must have at most {MAX_FACT_CHARS} characters.")
+    return fact
+
+
+def _times(draft: Draft, losses: Counter[str]) -> dict[str, str]:
+    """Return `createTime` and `updateTime`; the latter only where it is not before the former."""
+    created = _moment(draft.create_time, "createTime", losses)
+    if created is None:
+        return {}
+    times = {"createTime": format_timestamp(created)}
+    updated = _moment(draft.update_time, "updateTime", losses)
+    if updated is not None and updated < created:
+        losses["updateTime before createTime"] += 1
+    elif updated is not None:
+        times["updateTime"] = format_timestamp(updated)
+    return times
+
+
+def _moment(value: Any, name: str, losses: Counter[str]) -> datetime | None:  # noqa: ANN401 - any JSON value
+    moment = moment_of(value)
+    if moment is None and value is not None:
+        losses[f"unreadable {name}"] += 1
+    return moment
+
+
+def _metadata(draft: Draft, options: Options, losses: Counter[str]) -> Json:
+    """Return the metadata with their types: at most 50, the first by name."""
+    typed: Json = {}
+    for name, value in {**draft.metadata, **options.metadata}.items():
+        if value is None:
+            continue
+        shown = _typed(name, value)
+        if shown is None or not 1 <= len(name) <= _MAX_METADATA_KEY_CHARS:
+            losses["metadata too long"] += 1
+        else:
+            typed[name] = shown
+    for name, value in draft.moments.items():
+        moment = _moment(value, name, losses)
+        if moment is not None:
+            typed[name] = {"timestampValue": format_timestamp(moment)}
+    names = sorted(typed)
+    if beyond := names[_MAX_METADATA:]:
+        losses[f"metadata beyond {_MAX_METADATA} keys"] += len(beyond)
+    return {name: typed[name] for name in names[:_MAX_METADATA]}
+
+
+def _typed(name: str, value: Any) -> Json | None:  # noqa: ANN401 - any JSON value
+    """Return a value of metadata with its type; None if it does not fit."""
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int | float):
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return {"doubleValue": number} if math.isfinite(number) else None
+    if name.endswith(_MOMENT_KEY) and (moment := moment_of(value)) is not None:
+        return {"timestampValue": format_timestamp(moment)}
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return {"stringValue": text} if len(text) <= _MAX_METADATA_CHARS else None
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield the texts of a value, names included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

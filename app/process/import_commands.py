@@ -1,0 +1,304 @@
+"""The command `memory-bank import`: memories of other products, over the REST API.
+
+Converters and the client are slow to import and so imported only when needed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from app.adapters.terminal import FAILED, MISUSED, fail
+from app.kernel.clock import SystemClock
+from app.process.progress import progress, stoppable
+from app.process.remote_api import KeyFile, Url, connected, engine_path
+
+if TYPE_CHECKING:
+    from app.memory.transfer.logic.importers.drafts import Options
+    from app.memory.transfer.logic.importers.registry import Converted, Product
+    from app.process.importing import Importer, Sending
+
+_STDIN_NAME = "stdin"
+
+_File = Annotated[
+    str | None, typer.Argument(help="File with the memories; - reads the standard input.")
+]
+_From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="Product that the file is of: mem0, openmemory, vertex, hindsight, zep, graphiti,"
+        " letta, langgraph, mcp-memory or jsonl.",
+    ),
+]
+_Engine = Annotated[str | None, typer.Option(help="Engine, by its id.")]
+_Scope = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="KEY=VALUE that each scope gets, or KEY,KEY: the keys to keep of the source's scopes,"
+        " for langgraph the names of a namespace's places; repeatable."
+    ),
+]
+_Label = Annotated[
+    list[str] | None,
+    typer.Option(help="KEY=VALUE, a label of each memory's first revision; repeatable."),
+]
+_Metadata = Annotated[
+    list[str] | None, typer.Option(help="KEY=VALUE that each memory gets; repeatable.")
+]
+_Infer = Annotated[
+    bool, typer.Option("--infer", help="Generate memories from the texts, not store the texts.")
+]
+_Sessions = Annotated[
+    bool, typer.Option("--sessions", help="Import messages as sessions (letta, vertex).")
+]
+_WithEnded = Annotated[
+    bool,
+    typer.Option("--with-ended", help="Import facts that have ended, and delete them recoverably."),
+]
+_Limit = Annotated[int | None, typer.Option(help="Items to read, the first of the file.", min=1)]
+_Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace memories that were changed here since.")
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Send nothing; print what would be imported and lost.")
+]
+_Revisions = Annotated[
+    Path | None, typer.Option(help="File with the revisions of vertex; not supported yet.")
+]
+_Undo = Annotated[
+    bool, typer.Option("--undo", help="Take back the import whose FILE.result is given.")
+]
+
+
+def import_memories(  # noqa: PLR0913 - one parameter for each option: typer reads them
+    *,
+    file: _File = None,
+    source: _From = None,
+    engine: _Engine = None,
+    scope: _Scope = None,
+    label: _Label = None,
+    metadata: _Metadata = None,
+    infer: _Infer = False,
+    sessions: _Sessions = False,
+    with_ended: _WithEnded = False,
+    limit: _Limit = None,
+    overwrite: _Overwrite = False,
+    dry_run: _DryRun = False,
+    revisions: _Revisions = None,
+    undo: _Undo = False,
+    url: Url = None,
+    key_file: KeyFile = None,
+) -> None:
+    """Import memories of another product; the same command again doubles nothing."""
+    if file is None:
+        fail("Give a FILE, or - for the standard input.", MISUSED)
+    if undo:
+        _undo(Path(file), url, key_file)
+        return
+    if revisions is not None:
+        fail("--revisions: is not supported yet; without it the newest state is kept.", MISUSED)
+    if source is None:
+        fail("--from: must name the product that the file is of.", MISUSED)
+    chosen, options = _options(source, scope or (), label or (), metadata or ())
+    if sessions and not chosen.has_sessions:
+        fail("--sessions: must be used with letta or vertex.", MISUSED)
+    options = replace(options, sessions=sessions)
+    reading = _Input(file, chosen, options, limit)
+    if dry_run:
+        _preview(reading, with_ended=with_ended)
+        return
+    if engine is None:
+        fail("--engine: must be the id of an engine, such as 1.", MISUSED)
+    from app.process.importing import Sending  # noqa: PLC0415 - as the module says
+
+    sending = Sending(engine_path(engine), infer, with_ended, overwrite)
+    _import(reading, sending, url, key_file)
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A file, and how it is to be read."""
+
+    file: str
+    source: "Product"
+    options: "Options"
+    limit: int | None
+
+    def beside(self, ending: str) -> Path:
+        """Return the path of a file that an import writes."""
+        return Path((_STDIN_NAME if self.file == "-" else self.file) + ending)
+
+    @contextmanager
+    def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator["Converted"]]:
+        """Yield the converted items, while a bar shows how far the file is read.
+
+        Raises:
+            FileError: the file cannot be read, or not to its end.
+        """
+        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - as the module says
+        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - as above
+        from app.process.import_files import opened  # noqa: PLC0415 - as above
+
+        with (
+            opened(self.file, self.source.members) as data,
+            progress(doing, data.total, "items") as shown,
+        ):
+            records = islice(read_records(data.pieces, self.source.containers), self.limit)
+
+            def counted() -> Iterator["Converted"]:
+                for made in converted(records, self.options, losses):
+                    yield made
+                    shown.advance(1, data.done() - shown.done)
+
+            yield counted()
+
+
+def _options(
+    source: str, scope: Sequence[str], labels: Sequence[str], metadata: Sequence[str]
+) -> tuple["Product", "Options"]:
+    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - as the module says
+    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - as above
+
+    if source not in SOURCES:
+        fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
+    pairs = _pairs("--scope", [written for written in scope if "=" in written])
+    keys = tuple(key for written in scope if "=" not in written for key in written.split(","))
+    if SOURCES[source].needs_keys and not keys:
+        fail("--scope: must name the places of a namespace, such as kind,user_id.", MISUSED)
+    if "" in keys:
+        fail("--scope: must be KEY=VALUE, or KEY,KEY.", MISUSED)
+    return SOURCES[source], Options(
+        source,
+        SystemClock().now(),
+        pairs,
+        keys,
+        _pairs("--label", labels),
+        _pairs("--metadata", metadata),
+    )
+
+
+def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for pair in written:
+        key, separator, value = pair.partition("=")
+        if not separator or not key:
+            fail(f"{option}: must be KEY=VALUE.", MISUSED)
+        pairs[key] = value
+    return pairs
+
+
+def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path | None) -> None:
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
+    from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
+    from app.process.importing import Importer  # noqa: PLC0415 - as above
+
+    losses: Counter[str] = Counter()
+    results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
+    with (
+        connected(url, key_file) as api,
+        stoppable(f"Interrupted. The same command goes on; import --undo {results} takes it back."),
+        LinesFile(results, adds=True) as noted,
+        LinesFile(rejections, adds=False) as rejected,
+    ):
+        importer = Importer(api, sending, reading.options, noted, rejected, losses)
+        broken: FileError | None = None
+        try:
+            with reading.converted(losses, "Importing") as items:
+                for made in items:
+                    importer.add(made)
+        except FileError as error:
+            broken = error
+        importer.finish()
+    _report(importer, results)
+    if broken is not None:
+        fail(str(broken), FAILED)
+    if importer.counts["rejected"]:
+        fail(f"Rejected: {importer.counts['rejected']:,}; see {rejections}.", FAILED)
+
+
+def _report(importer: "Importer", results: Path) -> None:
+    from app.process.import_preview import listed  # noqa: PLC0415 - as the module says
+
+    counts = importer.counts
+    told = {name: count for name, count in counts.items() if name != "rejected"}
+    for name, count in told.items():
+        if count or name == "imported":
+            typer.echo(f"{_words(name)}: {count:,}")
+    for line in listed("Left out", importer.losses):
+        typer.echo(line)
+    if importer.operations or results.exists():
+        typer.echo(f"To take it back: memory-bank import --undo {results}")
+    for operation in importer.operations:
+        typer.echo(operation)
+
+
+def _words(name: str) -> str:
+    """Return a camelCase name in words."""
+    text = "".join(f" {char.lower()}" if char.isupper() else char for char in name)
+    return text.capitalize()
+
+
+def _preview(reading: _Input, *, with_ended: bool) -> None:
+    """Print what an import would do, and send nothing."""
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
+    from app.process.import_preview import Preview  # noqa: PLC0415 - as above
+
+    losses: Counter[str] = Counter()
+    preview = Preview(losses, with_ended)
+    try:
+        with stoppable("Interrupted."), reading.converted(losses, "Reading") as items:
+            for made in items:
+                preview.add(made)
+    except FileError as error:
+        fail(str(error), FAILED)
+    for line in preview.lines():
+        typer.echo(line)
+    if preview.reasons:
+        raise typer.Exit(FAILED)
+
+
+def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
+    """Take back what a file of results names, the last first; then remove the file."""
+    from app.process.importing import undo  # noqa: PLC0415 - as the module says
+
+    noted = _noted(file)
+    counts: Counter[str] = Counter()
+    with (
+        connected(url, key_file) as api,
+        stoppable("Interrupted. The same command goes on."),
+        progress("Undoing", len(noted), "steps") as shown,
+    ):
+        for step in reversed(noted):
+            counts.update(undo(api, step))
+            shown.advance()
+    file.unlink()
+    typer.echo(f"Undone: {counts['undone']:,}")
+    if counts["skipped"]:
+        typer.echo(f"Left alone, since they have changed: {counts['skipped']:,}")
+    if counts["sessions"]:
+        typer.echo(f"Sessions deleted: {counts['sessions']:,}")
+
+
+def _noted(file: Path) -> list[dict[str, str]]:
+    try:
+        noted = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}.", MISUSED)
+    except ValueError:
+        _refuse(file)
+    if not all(
+        isinstance(step, dict) and step.keys() <= {"operation", "session"} for step in noted
+    ):
+        _refuse(file)
+    return noted
+
+
+def _refuse(file: Path) -> NoReturn:
+    fail(f"{file} must be the .result file of an import.", MISUSED)

@@ -1,0 +1,195 @@
+"""The files of an import: what it reads, unpacked within limits, and what it writes beside it."""
+
+import gzip
+import json
+import os
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from io import BytesIO, RawIOBase
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+from typing_extensions import override
+
+from app.memory.transfer.logic.importers.records import FileError
+
+STDIN = "-"
+MAX_UNPACKED_BYTES = 8 * 1024**3
+"""Longest text in a zip or gzip file."""
+MAX_RATIO = 200
+"""Most bytes for each that is packed."""
+_FREE_BYTES = 1024 * 1024
+"""The ratio counts from here on: a short file may be all the same letter."""
+_PIECE_BYTES = 256 * 1024
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_ENCRYPTED = 1
+_JSON_ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".af")
+_OWNER_ONLY = 0o600
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that is being read.
+
+    Attributes:
+        pieces: its text, unpacked.
+        total: its bytes, packed or not; None if they are not known.
+        done: returns how many of these have been read.
+    """
+
+    pieces: Iterator[bytes]
+    total: int | None
+    done: Callable[[], int]
+
+
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
+class _CountedStream(RawIOBase):
+    """A stream that counts what is read, and can look at its beginning first."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        # A pipe gives what it has, rather than nothing until there is more.
+        self._read = getattr(stream, "read1", stream.read)
+        self._first = BytesIO(stream.read(len(_ZIP)))
+        self.count = 0
+
+    def beginning(self) -> bytes:
+        """Return the first bytes, which are read again later."""
+        return self._first.getvalue()
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def read(self, size: int = -1) -> bytes:
+        piece = self._first.read(size) or self._read(size)
+        self.count += len(piece)
+        return piece
+
+
+@contextmanager
+def opened(file: str, members: Sequence[str]) -> Iterator[Opened]:
+    """Open a file, or the standard input for "-", whether it is packed or not.
+
+    Args:
+        file: its path.
+        members: names of files in a zip, the best first; none: the only one of JSON.
+
+    Raises:
+        FileError: it cannot be read, or is larger unpacked than the limits allow. The same while
+            its pieces are read.
+    """
+    with ExitStack() as stack:
+        try:
+            path = None if file == STDIN else Path(file)
+            stream = sys.stdin.buffer if path is None else stack.enter_context(path.open("rb"))
+            counted = _CountedStream(stream)
+            total = None if path is None else path.stat().st_size
+            if counted.beginning() == _ZIP:
+                if path is None:
+                    raise FileError("A zip cannot be read from the standard input.")
+                yield _member(stack, path, members)
+            elif counted.beginning().startswith(_GZIP):
+                packed = gzip.GzipFile(fileobj=counted)
+                yield Opened(_unpacked(packed, lambda: counted.count), total, lambda: counted.count)
+            else:
+                yield Opened(_plain(counted), total, lambda: counted.count)
+        except OSError as error:
+            raise FileError(f"{file} cannot be read: {error.strerror or error}.") from None
+
+
+def _plain(stream: _CountedStream) -> Iterator[bytes]:
+    while piece := stream.read(_PIECE_BYTES):
+        yield piece
+
+
+def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
+    """Open the one file of a zip that is to be read."""
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+    except zipfile.BadZipFile:
+        raise FileError("The zip is damaged.") from None
+    info = _chosen(archive.infolist(), members)
+    if info.flag_bits & _ENCRYPTED:
+        raise FileError("The zip has a password; unpack it first.")
+    counted = _CountedStream(stack.enter_context(archive.open(info)))
+    # The sizes that a zip declares need not be true, so both are held to what is read.
+    pieces = _unpacked(counted, lambda: info.compress_size)
+    if counted.beginning().startswith(_GZIP):
+        pieces = _unpacked(gzip.GzipFile(fileobj=counted), lambda: counted.count)
+    return Opened(pieces, info.file_size, lambda: counted.count)
+
+
+def _chosen(infos: Sequence[zipfile.ZipInfo], members: Sequence[str]) -> zipfile.ZipInfo:
+    files = [info for info in infos if not info.is_dir()]
+    for member in members:
+        for info in files:
+            if info.filename.rpartition("/")[2] == member:
+                return info
+    fit = [info for info in files if info.filename.lower().endswith(_JSON_ENDINGS)]
+    if not members and len(fit) == 1:
+        return fit[0]
+    wanted = " or ".join(members) or "exactly one file of JSON"
+    has = ", ".join(sorted(info.filename for info in files)[:20]) or "nothing"
+    raise FileError(f"The zip must have {wanted}; it has: {has}.")
+
+
+def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
+    """Yield what a packed stream holds, up to the limits."""
+    count = 0
+    try:
+        while piece := stream.read(_PIECE_BYTES):
+            count += len(piece)
+            if count > MAX_UNPACKED_BYTES:
+                raise FileError(f"The file has more than {MAX_UNPACKED_BYTES} bytes unpacked.")
+            if count > max(MAX_RATIO * packed(), _FREE_BYTES):
+                raise FileError(f"The file has more than {MAX_RATIO} bytes for each packed one.")
+            yield piece
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
+        raise FileError("The file is damaged: it cannot be unpacked.") from None
+
+
+class LinesFile:
+    """A file of JSON lines that only its owner can read; it is made with its first line.
+
+    Args:
+        path: of the file.
+        adds: true to keep the lines that it has.
+    """
+
+    def __init__(self, path: Path, *, adds: bool) -> None:
+        self.path = path
+        self._mode = os.O_APPEND if adds else os.O_TRUNC
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Self:
+        if self._mode == os.O_TRUNC:
+            self.path.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        _: type[BaseException] | None,
+        __: BaseException | None,
+        ___: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Add a line, which is in the file at once."""
+        if self._file is None:
+            flags = os.O_WRONLY | os.O_CREAT | self._mode
+            self._file = os.fdopen(os.open(self.path, flags, _OWNER_ONLY), "a", encoding="utf-8")
+            self.path.chmod(_OWNER_ONLY)
+        # ASCII, since half of a surrogate pair has no other form.
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()

@@ -1,0 +1,69 @@
+"""The preview of an import: what it would send, reject and leave out."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.memory.transfer.logic.importers.drafts import Conversation
+from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
+
+_SAMPLES = 5
+_SHOWN_CHARS = 400
+
+
+@dataclass
+class Preview:
+    """Counts of converted items, and the first of them.
+
+    Attributes:
+        scopes: memories by the keys of their scopes.
+        conversations: sessions and their events.
+        reasons: rejected items by their reasons.
+        losses: what is left out, by its kind.
+    """
+
+    losses: Counter[str]
+    with_ended: bool
+    scopes: Counter[str] = field(default_factory=Counter)
+    conversations: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    _samples: list[ItemLine] = field(default_factory=list)
+
+    def add(self, made: Converted) -> None:
+        """Count an item."""
+        if isinstance(made, Rejected):
+            self.reasons[made.reason] += 1
+        elif isinstance(made, Conversation):
+            self.conversations.update(sessions=1, events=len(made.events))
+        elif made.ended and not self.with_ended:
+            self.losses["ended facts"] += 1
+        else:
+            self.scopes[", ".join(sorted(made.line["scope"]))] += 1
+            if len(self._samples) < _SAMPLES:
+                self._samples.append(made)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the preview as people read it."""
+        yield f"Would import: {self.scopes.total():,}"
+        yield from listed("By the keys of their scopes", self.scopes)
+        yield from listed("Conversations", self.conversations)
+        yield from listed("Would reject", self.reasons)
+        yield from listed("Left out", self.losses)
+        for made in self._samples:
+            yield f"\nBefore: {_shown(made.item)}\nAfter:  {_shown(made.line)}"
+
+
+def listed(title: str, counts: Counter[str]) -> Iterator[str]:
+    """Yield a title and the counts above zero, by name; nothing if there is none."""
+    told = sorted(+counts)
+    if told:
+        yield f"{title}:"
+    yield from (f"  {name}: {counts[name]:,}" for name in told)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    # Half of a surrogate pair cannot be printed.
+    text = text.encode(errors="replace").decode()
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."

@@ -1,0 +1,346 @@
+"""An import as a client of the REST API: lines, texts to generate from, and sessions."""
+
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from app.adapters.api_client import ApiClient, Query, RemoteError
+from app.memory.transfer.logic.importers.drafts import Conversation, Options
+from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
+from app.process.import_files import LinesFile
+
+BATCH_LINES = 1_000
+"""Lines of a request; at most as many errors are listed in an answer."""
+_BATCH_BYTES = 4 * 1024 * 1024
+_MIN_ERRORS = 100
+_INFERRED = 50
+_MAX_INFERRED = 5_000
+"""Texts that wait, over all scopes, for others of their scope."""
+_EVENTS = 100
+_NDJSON = "application/x-ndjson"
+_ENDED_KEY = "ended_import"
+_COUNTS = ("imported", "restored", "overwritten", "existing", "changedHere", "expired")
+_NOT_FOUND, _CONFLICT, _TOO_MANY, _UNAVAILABLE = 404, 409, 429, 503
+_LASTING = {"QUOTA_EXHAUSTED", "TOKEN_BUDGET_EXHAUSTED"}
+"""Reasons of 429 that waiting does not mend; rates and queues it does."""
+_ATTEMPTS = 9
+_MAX_PAUSE_SECONDS = 30.0
+_POLL_SECONDS = 0.2
+_MAX_POLL_SECONDS = 2.0
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Sending:
+    """The choices of a command that concern how things are sent.
+
+    Attributes:
+        path: of the engine, such as `/reasoningEngines/1`.
+        infer: true to generate from texts in place of storing them.
+        with_ended: true to store ended facts and delete them at once.
+        overwrite: true to replace what was changed here.
+    """
+
+    path: str
+    infer: bool = False
+    with_ended: bool = False
+    overwrite: bool = False
+
+
+class _Batch:
+    """Lines that wait to be sent together."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[ItemLine, bytes]] = []
+        self._bytes = 0
+
+    def has_room(self, text: bytes) -> bool:
+        return len(self._lines) < BATCH_LINES and self._bytes + len(text) <= _BATCH_BYTES
+
+    def add(self, made: ItemLine, text: bytes) -> None:
+        self._lines.append((made, text))
+        self._bytes += len(text)
+
+    def take(self) -> list[tuple[ItemLine, bytes]]:
+        """Return the lines, and begin anew."""
+        taken, self._lines, self._bytes = self._lines, [], 0
+        return taken
+
+
+@dataclass
+class Importer:
+    """An import under way. What it does is noted in `results`, so that it can be undone.
+
+    Attributes:
+        counts: what became of the lines, by the names of the answers' fields.
+        losses: what was left out, by its kind.
+        operations: names of the operations so far.
+    """
+
+    api: ApiClient
+    sending: Sending
+    options: Options
+    results: LinesFile
+    rejections: LinesFile
+    losses: Counter[str]
+    counts: Counter[str] = field(default_factory=Counter)
+    operations: list[str] = field(default_factory=list)
+    import_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _lasting: _Batch = field(default_factory=_Batch)
+    _ended: _Batch = field(default_factory=_Batch)
+    _texts: dict[str, list[ItemLine]] = field(default_factory=dict)
+
+    def add(self, made: Converted) -> None:
+        """Take a converted item, and send what is enough for a request.
+
+        Raises:
+            RemoteError: the service refuses the request as a whole, or cannot be reached.
+        """
+        if isinstance(made, Rejected):
+            self.reject(made)
+        elif isinstance(made, Conversation):
+            self._converse(made)
+        elif made.ended and not (self.sending.with_ended and not self.sending.infer):
+            self.losses["ended facts"] += 1
+        elif self.sending.infer:
+            self._infer(made)
+        else:
+            self._add_line(made)
+
+    def finish(self) -> None:
+        """Send the rest, and wait for generations.
+
+        Raises:
+            RemoteError: as `add`.
+        """
+        self._send(self._lasting)
+        self._send(self._ended)
+        self._generate_all()
+        if self.sending.infer:
+            for name in self.operations:
+                self._count_generated(wait(self.api, name))
+
+    def reject(self, rejected: Rejected) -> None:
+        """Note an item that is not imported."""
+        self.counts["rejected"] += 1
+        self.rejections.write(rejected.wire())
+
+    def _add_line(self, made: ItemLine) -> None:
+        line = made.line
+        if made.ended:
+            marked = {**line.get("metadata", {}), _ENDED_KEY: {"stringValue": self.import_id}}
+            line = {**line, "metadata": marked}
+        batch = self._ended if made.ended else self._lasting
+        text = json.dumps(line).encode()
+        if not batch.has_room(text):
+            self._send(batch)
+        batch.add(made, text)
+
+    def _send(self, batch: _Batch) -> None:
+        """Send lines; delete at once those that have ended."""
+        sent = batch.take()
+        if not sent:
+            return
+        query: Query = {
+            "importId": self.import_id,
+            "maxErrors": max(_MIN_ERRORS, len(sent)),
+            "overwrite": self.sending.overwrite,
+        }
+        body = b"\n".join(text for _, text in sent)
+        path = f"{self.sending.path}/memories:import"
+        answer = patiently(lambda: self.api.upload(path, [body], _NDJSON, query))
+        for name in _COUNTS:
+            self.counts[name] += answer.get(name, 0)
+        for entry in answer["errors"]:
+            made, _ = sent[entry["line"] - 1]
+            error = entry["error"]
+            self.reject(Rejected(made.number, _reason(error), str(error["message"]), made.item))
+        if answer.get("operation"):
+            self._note(answer["operation"])
+        if batch is self._ended:
+            self._delete_ended()
+
+    def _note(self, operation: str) -> None:
+        if operation not in self.operations:
+            self.operations.append(operation)
+            self.results.write({"operation": operation})
+
+    def _infer(self, made: ItemLine) -> None:
+        if "fact" not in made.line:
+            self.losses["structured memories, with --infer"] += 1
+            return
+        if made.line.get("metadata", {}).keys() - self.options.metadata.keys():
+            self.losses["metadata of their own, with --infer"] += 1
+        scope = json.dumps(made.line["scope"], sort_keys=True)
+        texts = self._texts.setdefault(scope, [])
+        texts.append(made)
+        if len(texts) >= _INFERRED:
+            self._generate(self._texts.pop(scope))
+        elif sum(map(len, self._texts.values())) >= _MAX_INFERRED:
+            self._generate_all()
+
+    def _generate_all(self) -> None:
+        while self._texts:
+            self._generate(self._texts.pop(next(iter(self._texts))))
+
+    def _generate(self, texts: Sequence[ItemLine]) -> None:
+        body: dict[str, Any] = {
+            "scope": texts[0].line["scope"],
+            "directContentsSource": {"events": [_event(made.line) for made in texts]},
+        }
+        if self.options.metadata:
+            named = {name: {"stringValue": text} for name, text in self.options.metadata.items()}
+            body["metadata"] = named
+        if self.options.labels:
+            body["revisionLabels"] = dict(self.options.labels)
+        path = f"{self.sending.path}/memories:generate"
+        answer = patiently(lambda: self.api.ask("POST", path, body))
+        self.counts["texts"] += len(texts)
+        self._note(answer["name"])
+
+    def _count_generated(self, operation: Mapping[str, Any]) -> None:
+        if "error" in operation:
+            self.counts["failedGenerations"] += 1
+        for made in operation.get("response", {}).get("generatedMemories", ()):
+            self.counts[str(made["action"]).lower()] += 1
+
+    def _delete_ended(self) -> None:
+        condition = {"key": _ENDED_KEY, "op": "EQUAL", "value": {"stringValue": self.import_id}}
+        body = {"filterGroups": [{"filters": [condition]}], "force": True}
+        path = f"{self.sending.path}/memories:purge"
+        answer = patiently(lambda: self.api.ask("POST", path, body))
+        self._note(answer["name"])
+        done = wait(self.api, answer["name"])
+        self.counts["endedAndDeleted"] += done.get("response", {}).get("purgeCount", 0)
+
+    def _converse(self, made: Conversation) -> None:
+        """Create a session, or go on with it where an earlier import broke off."""
+        try:
+            self._append(made, self._begin(made))
+        except RemoteError as error:
+            if error.status is None or error.status in {_TOO_MANY, _UNAVAILABLE}:
+                raise
+            item = {"session": made.session_id, "userId": made.user_id}
+            reason = error.reason or "SESSION_REFUSED"
+            self.reject(Rejected(0, reason, error.message, item))
+
+    def _begin(self, made: Conversation) -> int:
+        """Return how many events the session has already."""
+        path = f"{self.sending.path}/sessions"
+        query, body = {"sessionId": made.session_id}, {"userId": made.user_id, **made.fields}
+        try:
+            patiently(lambda: self.api.ask("POST", path, body, query))
+        except RemoteError as error:
+            if error.status != _CONFLICT:
+                raise
+            return sum(1 for _ in self._events(f"{path}/{made.session_id}/events"))
+        self.counts["sessions"] += 1
+        self.results.write({"session": f"{path}/{made.session_id}"})
+        return 0
+
+    def _events(self, path: str) -> Iterator[Any]:
+        token = ""
+        while True:
+            query: dict[str, str | int] = {"pageSize": _EVENTS}
+            query |= {"pageToken": token} if token else {}
+            page = self.api.ask("GET", path, None, query)
+            yield from page.get("sessionEvents", ())
+            token = page.get("nextPageToken", "")
+            if not token:
+                return
+
+    def _append(self, made: Conversation, count: int) -> None:
+        path = f"{self.sending.path}/sessions/{made.session_id}/events:batch"
+        for first in range(count, len(made.events), _EVENTS):
+            events = made.events[first : first + _EVENTS]
+            body = {"events": events, "expectedLastSeq": first}
+            self.api.ask("POST", path, body)
+            self.counts["events"] += len(events)
+
+
+def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
+    """Take back a line of a file of results: an operation, or a session.
+
+    Returns:
+        Counts: `undone`, `skipped` (changed since, so left alone) and `sessions`.
+
+    Raises:
+        RemoteError: the service refuses it, or cannot be reached.
+    """
+    try:
+        if "session" in step:
+            patiently(lambda: api.ask("DELETE", step["session"]))
+            return Counter(sessions=1)
+        path = f"/{step['operation']}:undo"
+        done = wait(api, patiently(lambda: api.ask("POST", path))["name"])
+    except RemoteError as error:
+        # A repeated undo finds that nothing is left.
+        if error.status == _NOT_FOUND or error.reason == "NOTHING_TO_UNDO":
+            return Counter()
+        raise
+    if "error" in done:
+        raise RemoteError(str(done["error"].get("message")))
+    metadata = done.get("metadata", {})
+    return Counter(undone=metadata.get("undoneCount", 0), skipped=metadata.get("skippedCount", 0))
+
+
+def wait(api: ApiClient, name: str) -> dict[str, Any]:
+    """Return an operation when it has ended.
+
+    Raises:
+        RemoteError: the service refuses the question, or cannot be reached.
+    """
+    pause = _POLL_SECONDS
+    while True:
+        operation = patiently(lambda: api.ask("GET", f"/{name}"))
+        if operation.get("done"):
+            return operation
+        time.sleep(pause)
+        pause = min(2 * pause, _MAX_POLL_SECONDS)
+
+
+def patiently(call: Callable[[], _T]) -> _T:
+    """Return the result of a call that is repeated while the service has no room for it.
+
+    Raises:
+        RemoteError: another error, or still no room after some minutes.
+    """
+    pause = 1.0
+    for _ in range(_ATTEMPTS):
+        with suppress(_Busy):
+            return _unless_busy(call)
+        time.sleep(pause)
+        pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+    return call()
+
+
+class _Busy(Exception):
+    """The service refuses a call only for now."""
+
+
+def _unless_busy(call: Callable[[], _T]) -> _T:
+    try:
+        return call()
+    except RemoteError as error:
+        is_busy = error.status == _TOO_MANY and error.reason not in _LASTING
+        if is_busy or error.status == _UNAVAILABLE:
+            raise _Busy from error
+        raise
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    details = error.get("details", ())
+    return next((str(info["reason"]) for info in details if "reason" in info), "REFUSED")
+
+
+def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a text as a user's turn, with the time at which it was last true."""
+    event: dict[str, Any] = {"content": {"role": "user", "parts": [{"text": line["fact"]}]}}
+    moment = line.get("updateTime") or line.get("createTime")
+    return event if moment is None else {**event, "eventTime": moment}
