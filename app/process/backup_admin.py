@@ -18,6 +18,7 @@ from app.adapters.postgres.manifest import BackupError, Report
 from app.adapters.postgres.restored import restored
 from app.adapters.postgres.server import variables_of
 from app.adapters.resources import open_resources
+from app.kernel.checks import CheckName, Level
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
 from app.process import erasure_admin
@@ -29,6 +30,7 @@ from app.settings.settings import Settings
 
 PROGRAMS = ("pg_dump", "pg_restore", "psql", "pg_waldump")
 """The bundled programs that an operator may run."""
+_OF_SCHEMA = (CheckName.EXTENSION, CheckName.REVISION, CheckName.OBJECTS)
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,17 @@ class BackupRestore:
 
 @dataclass(frozen=True)
 class Restored:
-    """A backup that was restored, and how many erasures found something again."""
+    """A backup that was restored.
+
+    Attributes:
+        backup: the backup.
+        erased: the number of erasures that found something again.
+        faults: the lines of the checks if the database was not whole when it was backed up.
+    """
 
     backup: Backup
     erased: int
+    faults: Sequence[str]
 
 
 def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restored:
@@ -116,7 +125,7 @@ def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restore
 
     Raises:
         BackupError: the backup, the data folder or the list of erasures cannot be used, or the
-            database is not whole.
+            schema is not whole.
         InvalidArgument: a list of erasures is none.
         PostgresStartError: the server cannot run.
         SchemaError: the backup has the schema of a later release.
@@ -128,11 +137,11 @@ def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restore
         erasures = "" if asked.ignores_erasures else _erasures(settings, folder, asked)
         with restored(settings, folder, backup, report) as url:
             migrate.upgrade(url)
-            asyncio.run(_check_whole(settings, url))
+            faults = asyncio.run(_faults(settings, url))
             erased = asyncio.run(_erase_again(settings, url, erasures)) if erasures else 0
             if erasures:
-                (settings.data_dir / LIST).write_text(erasures, encoding="utf-8")
-    return Restored(backup, erased)
+                BackupFolder(settings.data_dir).write_file(LIST, erasures)
+    return Restored(backup, erased, faults)
 
 
 def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) -> str:
@@ -149,11 +158,21 @@ def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) ->
     return text
 
 
-async def _check_whole(settings: Settings, url: str) -> None:
+async def _faults(settings: Settings, url: str) -> list[str]:
+    """Return the lines of the checks if the database is not whole.
+
+    Wrong rows were so in the backup, and a restore is no time to withhold the others.
+
+    Raises:
+        BackupError: the schema is not whole, so that no service would run.
+    """
     # Leases end when a service starts on the folder, and rates have filled by then.
     report = await check_database(settings, url)
-    if not report.is_whole:
+    if report.is_whole:
+        return []
+    if any(report.named()[check].level is Level.FAILED for check in _OF_SCHEMA):
         raise BackupError("\n".join(("The restored database is not whole:", *report.lines())))
+    return list(report.lines())
 
 
 async def _erase_again(settings: Settings, url: str, erasures: str) -> int:

@@ -143,6 +143,8 @@ def restore_backup(
         done = backup_admin.restore(settings, asked, report)
     typer.echo(f"{done.backup.id}: restored into {data_dir} and checked.")
     typer.echo(f"Erasures repeated: {done.erased}.")
+    if done.faults:
+        fail("\n".join(("The database was not whole when it was backed up:", *done.faults)), FAILED)
 
 
 def pg(

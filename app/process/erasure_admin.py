@@ -6,15 +6,19 @@ The database is found as for `memory-bank keys`.
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from app.adapters.resources import Resources
 from app.adapters.terminal import fail
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
-from app.kernel.names import OperationName
+from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.memory.erasures.services.certificates import line_of
 from app.memory.erasures.services.restores import ErasureLine, RestoreService, read_lines
 from app.memory.erasures.store import repository
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import repository as operations
 from app.process.on_database import run
@@ -22,6 +26,38 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 
 _LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class RestoredEngine:
+    """An engine that was restored from an archive.
+
+    Attributes:
+        engine_id: the engine.
+        archived: the full name of the engine in the archive.
+        export_time: of the archive.
+    """
+
+    engine_id: int
+    archived: str
+    export_time: datetime
+
+    async def erase_again(self, resources: Resources, lines: Sequence[ErasureLine]) -> int:
+        """Repeat the erasures since the export; return how many found something.
+
+        Raises:
+            FailedPrecondition: one of them failed, or the list was made with another key.
+            NotFound: the engine does not exist.
+        """
+        async with resources.db.snapshot() as session:
+            name = EngineName(WILDCARD, WILDCARD, self.engine_id)
+            name = name_of(await engines.get(session, name))
+        recent = [
+            line.model_copy(update={"engine": str(name)})
+            for line in lines
+            if line.engine == self.archived and line.time >= self.export_time
+        ]
+        return await repeated(resources, recent)
 
 
 async def listed(resources: Resources) -> str:
@@ -62,10 +98,16 @@ def export(settings: Settings, file: Path) -> int:
     return text.count("\n")
 
 
-def apply(settings: Settings, file: Path) -> int:
-    """Repeat the erasures of a file; return how many found something to erase."""
+def apply(settings: Settings, file: Path, restored: RestoredEngine | None = None) -> int:
+    """Repeat the erasures of a file; return how many found something to erase.
+
+    Given an engine restored from an archive, those of the archive's engine since the export are
+    repeated in it, and no others: of whom was erased before, the archive has only what came since.
+    """
     with _failing():
         lines = read_lines(file.read_text(encoding="utf-8"))
+    if restored is not None:
+        return run(settings, lambda resources: restored.erase_again(resources, lines))
     return run(settings, lambda resources: repeated(resources, lines))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.adapters.terminal import read_settings
+from app.adapters.terminal import MISUSED, fail, read_settings
 
 app = typer.Typer(
     help="Keep the list of erasures outside the database, and repeat them after a restore.",
@@ -29,9 +29,24 @@ def export(file: _File, data_dir: _DataDir = None) -> None:
 
 
 @app.command("apply")
-def apply(file: _File, data_dir: _DataDir = None) -> None:
-    """Erase again what a restored backup has brought back, by the list in FILE."""
+def apply(
+    file: _File,
+    archive: Annotated[
+        Path | None, typer.Option(help="Archive from which --engine was restored.")
+    ] = None,
+    engine: Annotated[
+        int | None, typer.Option(help="Engine that was restored from --archive, by its id.")
+    ] = None,
+    data_dir: _DataDir = None,
+) -> None:
+    """Erase again what a restored backup or archive has brought back, by the list in FILE."""
+    if (archive is None) != (engine is None):
+        fail("--archive and --engine belong together.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    from app.process import erasure_admin  # noqa: PLC0415 - as above
+    from app.process import erasure_admin, restoring  # noqa: PLC0415 - as above
 
-    typer.echo(f"Erasures repeated: {erasure_admin.apply(settings, file)}.")
+    restored = None
+    if archive is not None and engine is not None:
+        header = restoring.header_of(archive)
+        restored = erasure_admin.RestoredEngine(engine, header.engine, header.export_time)
+    typer.echo(f"Erasures repeated: {erasure_admin.apply(settings, file, restored)}.")

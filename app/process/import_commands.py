@@ -4,6 +4,7 @@ Converters and the client are slow to import and so imported only when needed.
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from app.memory.transfer.logic.importers.registry import Converted, Product
     from app.process.importing import Importer, Sending
 
-_STDIN_NAME = "stdin"
+_STDIN, _STDIN_NAME = "-", "stdin"
 
 _File = Annotated[
     str | None, typer.Argument(help="File with the memories; - reads the standard input.")
@@ -111,6 +112,7 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
         fail("--sessions: must be used with letta or vertex.", MISUSED)
     options = replace(options, sessions=sessions)
     reading = _Input(file, chosen, options, limit)
+    reading.check()
     if dry_run:
         _preview(reading, with_ended=with_ended)
         return
@@ -131,9 +133,14 @@ class _Input:
     options: "Options"
     limit: int | None
 
+    def check(self) -> None:
+        """End the command if there is no such file."""
+        if self.file != _STDIN and not Path(self.file).exists():
+            fail(f"{self.file} does not exist.", MISUSED)
+
     def beside(self, ending: str) -> Path:
         """Return the path of a file that an import writes."""
-        return Path((_STDIN_NAME if self.file == "-" else self.file) + ending)
+        return Path((_STDIN_NAME if self.file == _STDIN else self.file) + ending)
 
     @contextmanager
     def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator["Converted"]]:
@@ -201,6 +208,9 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
 
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
+    for written in (results, rejections):
+        if not os.access(written if written.exists() else written.parent, os.W_OK):
+            fail(f"{written} cannot be written.", MISUSED)
     with (
         connected(url, key_file) as api,
         stoppable(f"Interrupted. The same command goes on; import --undo {results} takes it back."),
@@ -278,6 +288,8 @@ def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
         for step in reversed(noted):
             counts.update(undo(api, step))
             shown.advance()
+    if counts["missing"] == len(noted):
+        fail(f"This service has nothing that {file} names; is it that of --url?", FAILED)
     file.unlink()
     typer.echo(f"Undone: {counts['undone']:,}")
     if counts["skipped"]:
@@ -294,7 +306,7 @@ def _noted(file: Path) -> list[dict[str, str]]:
     except ValueError:
         _refuse(file)
     if not all(
-        isinstance(step, dict) and step.keys() <= {"operation", "session"} for step in noted
+        isinstance(step, dict) and [*step] in (["operation"], ["session"]) for step in noted
     ):
         _refuse(file)
     return noted

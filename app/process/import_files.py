@@ -120,7 +120,10 @@ def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
     info = _chosen(archive.infolist(), members)
     if info.flag_bits & _ENCRYPTED:
         raise FileError("The zip has a password; unpack it first.")
-    counted = _CountedStream(stack.enter_context(archive.open(info)))
+    try:
+        counted = _CountedStream(stack.enter_context(archive.open(info)))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        raise FileError("The zip is damaged, or packed in a way that is not supported.") from None
     # The sizes that a zip declares need not be true, so both are held to what is read.
     pieces = _unpacked(counted, lambda: info.compress_size)
     if counted.beginning().startswith(_GZIP):

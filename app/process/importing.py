@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from app.adapters.api_client import ApiClient, Query, RemoteError
@@ -134,7 +135,7 @@ class Importer:
     def _add_line(self, made: ItemLine) -> None:
         line = made.line
         if made.ended:
-            marked = {**line.get("metadata", {}), _ENDED_KEY: {"stringValue": self.import_id}}
+            marked = {**line.get("metadata", {}), _ENDED_KEY: self._ended_mark}
             line = {**line, "metadata": marked}
         batch = self._ended if made.ended else self._lasting
         text = json.dumps(line).encode()
@@ -210,13 +211,20 @@ class Importer:
         for made in operation.get("response", {}).get("generatedMemories", ()):
             self.counts[str(made["action"]).lower()] += 1
 
+    @property
+    def _ended_mark(self) -> dict[str, str]:
+        # The same in each run: what one has stored and not deleted, the next one deletes.
+        return {"stringValue": self.options.source}
+
     def _delete_ended(self) -> None:
-        condition = {"key": _ENDED_KEY, "op": "EQUAL", "value": {"stringValue": self.import_id}}
+        condition = {"key": _ENDED_KEY, "op": "EQUAL", "value": self._ended_mark}
         body = {"filterGroups": [{"filters": [condition]}], "force": True}
         path = f"{self.sending.path}/memories:purge"
         answer = patiently(lambda: self.api.ask("POST", path, body))
         self._note(answer["name"])
         done = wait(self.api, answer["name"])
+        if "error" in done:
+            raise RemoteError(str(done["error"].get("message")))
         self.counts["endedAndDeleted"] += done.get("response", {}).get("purgeCount", 0)
 
     def _converse(self, made: Conversation) -> None:
@@ -239,6 +247,9 @@ class Importer:
         except RemoteError as error:
             if error.status != _CONFLICT:
                 raise
+            found = patiently(lambda: self.api.ask("GET", f"{path}/{made.session_id}"))
+            if found.get("userId") != made.user_id:
+                raise
             return sum(1 for _ in self._events(f"{path}/{made.session_id}/events"))
         self.counts["sessions"] += 1
         self.results.write({"session": f"{path}/{made.session_id}"})
@@ -249,7 +260,7 @@ class Importer:
         while True:
             query: dict[str, str | int] = {"pageSize": _EVENTS}
             query |= {"pageToken": token} if token else {}
-            page = self.api.ask("GET", path, None, query)
+            page = patiently(partial(self.api.ask, "GET", path, None, query))
             yield from page.get("sessionEvents", ())
             token = page.get("nextPageToken", "")
             if not token:
@@ -260,7 +271,7 @@ class Importer:
         for first in range(count, len(made.events), _EVENTS):
             events = made.events[first : first + _EVENTS]
             body = {"events": events, "expectedLastSeq": first}
-            self.api.ask("POST", path, body)
+            patiently(partial(self.api.ask, "POST", path, body))
             self.counts["events"] += len(events)
 
 
@@ -268,7 +279,8 @@ def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
     """Take back a line of a file of results: an operation, or a session.
 
     Returns:
-        Counts: `undone`, `skipped` (changed since, so left alone) and `sessions`.
+        Counts: `undone`, `skipped` (changed since, so left alone), `sessions`, and `missing`:
+        what this service does not have, or no longer.
 
     Raises:
         RemoteError: the service refuses it, or cannot be reached.
@@ -281,8 +293,10 @@ def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
         done = wait(api, patiently(lambda: api.ask("POST", path))["name"])
     except RemoteError as error:
         # A repeated undo finds that nothing is left.
-        if error.status == _NOT_FOUND or error.reason == "NOTHING_TO_UNDO":
+        if error.reason == "NOTHING_TO_UNDO":
             return Counter()
+        if error.status == _NOT_FOUND:
+            return Counter(missing=1)
         raise
     if "error" in done:
         raise RemoteError(str(done["error"].get("message")))

@@ -45,7 +45,7 @@ def migrate_own(settings: Settings, url: str) -> None:
     if settings.backup_before_migration and migrate.pending(url) is not None:
         try:
             _back_up(settings, url)
-        except BackupError as error:
+        except (BackupError, OSError) as error:
             raise SchemaError(
                 f"The database was not migrated, since it could not be backed up: {error} To"
                 " migrate it without a backup, set MEMORY_BANK_BACKUP_BEFORE_MIGRATION to false."
@@ -58,8 +58,11 @@ def _back_up(settings: Settings, url: str) -> None:
     log.info("backup.before_migration", folder=str(folder.path))
     with folder.locked():
         prefix = f"{BEFORE}{migrate.wanted_revision()}-"
+        # A migration that fails again and again pushes out no backup of a former upgrade.
+        repeated = [each.id for each in folder.list_all() if each.id.startswith(prefix)]
         backup = take_full(RunningCluster(settings.data_dir, url), folder, _ignore, prefix=prefix)
         keep_copy(settings.data_dir, folder)
+        folder.remove(repeated)
         kept = [each.id for each in folder.list_all() if each.is_before_migration]
         if former := kept[:-_KEPT]:
             folder.remove(former)

@@ -44,7 +44,7 @@ def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
 
     Exits with 2 if the file cannot be read.
     """
-    header = _header_of(wanted.file)
+    header = header_of(wanted.file)
     with connected(url, key_file) as api:
         path = _engine(api, url or "", wanted, header)
         typer.echo(f"Restoring into {path.removeprefix('/')}.", err=True)
@@ -73,7 +73,8 @@ _PASSED = {
 }
 
 
-def _header_of(file: Path) -> Header:
+def header_of(file: Path) -> Header:
+    """Return the header of an archive; end the command if the file has none."""
     reader = ArchiveReader()
     try:
         with file.open("rb") as opened:
@@ -165,7 +166,7 @@ def _verify(
             second.chmod(_PRIVATE)
             for data in pieces:
                 opened.write(data)
-        by = _header_of(second).export_time
+        by = header_of(second).export_time
         first_digests = _digests(wanted.file, by, wanted)
         second_digests = _digests(second, by, wanted)
     finally:

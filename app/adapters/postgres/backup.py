@@ -363,8 +363,11 @@ def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
         BackupError: no chain that stays is whole; nothing was removed.
     """
     chains: list[list[Backup]] = []
-    for backup in folder.list_all():
-        if backup.is_before_migration:
+    listed = folder.list_all()
+    for backup in listed:
+        # Another database in this folder, made where a volume was missing, pushes nothing out.
+        is_other = backup.system_identifier != listed[-1].system_identifier
+        if backup.is_before_migration or is_other:
             continue
         if backup.parent is None or not chains:
             chains.append([])
@@ -382,7 +385,7 @@ def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
 
 def _is_whole(folder: BackupFolder, chain: Sequence[Backup], report: Report) -> bool:
     try:
-        for backup in chain:
+        for backup in folder.chain_of(chain[-1]):
             verify(folder, backup, report)
     except BackupError:
         return False

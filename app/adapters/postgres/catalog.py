@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -140,8 +140,9 @@ class BackupFolder:
 
     def add(self, backup: Backup) -> None:
         """Give a finished backup its name, and enter it into the catalog."""
-        self.part_of(backup.id).rename(self.place_of(backup.id))
+        # Entries without a folder are passed over; a folder without its entry would be lost.
         self._write([*self.list_all(), backup])
+        self.part_of(backup.id).rename(self.place_of(backup.id))
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove backups; an interruption leaves none half removed under its name."""
@@ -166,9 +167,8 @@ class BackupFolder:
             BackupError: another command uses it, or it cannot be used.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            with suppress(OSError):  # some file systems have no modes
-                self.path.chmod(0o700)
+            # A folder that was there keeps its mode: others may use it, and backups have their own.
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = open_private(self.path / _LOCK)
         except OSError as error:
             raise BackupError(f"{self.path} cannot be used: {error.strerror}.") from error

@@ -3,9 +3,11 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import psycopg
 
 from app.adapters.postgres import server
 from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, size_of, verify
@@ -16,6 +18,8 @@ from app.adapters.postgres.home import PostgresHome, open_home
 from app.adapters.postgres.manifest import MANIFEST, BackupError, Report
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
+
+_START_SECONDS = 86_400
 
 
 @contextmanager
@@ -28,7 +32,7 @@ def restored(
     it before and otherwise.
 
     Args:
-        settings: the data folder, the user and the time limit of a start.
+        settings: the data folder and the user.
         folder: the backups.
         backup: one of them.
         report: receives the progress.
@@ -56,7 +60,7 @@ def restored(
         unwanted = stack.enter_context(ExitStack())
         unwanted.callback(shutil.rmtree, made, ignore_errors=True)
         _join(home, made, [folder.place_of(each.id) for each in chain], report)
-        with _served(replace(home, cluster_name=made.name), settings) as url:
+        with _served(replace(home, cluster_name=made.name)) as url:
             yield url
         # Not before: it refuses a cluster that was not shut down, as a backup is.
         run_program("pg_checksums", "--check", f"--pgdata={made}")
@@ -88,10 +92,15 @@ def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report)
 
 
 @contextmanager
-def _served(home: PostgresHome, settings: Settings) -> Iterator[str]:
-    supervisor = Supervisor(home, settings.tuning.postgres_start_seconds)
+def _served(home: PostgresHome) -> Iterator[str]:
+    # The start reads all of the log that was written during the backup.
+    supervisor = Supervisor(home, _START_SECONDS)
+    url = server.url_of(home.sockets)
     try:
         supervisor.start()
-        yield server.url_of(home.sockets)
+        yield url
+        # What the end of the server would write otherwise may take longer than it has.
+        with closing(psycopg.connect(url, autocommit=True)) as connection:
+            connection.execute("checkpoint")
     finally:
         supervisor.stop()

@@ -51,11 +51,14 @@ _FIXED = {
     "log_statement": "none",
     "log_timezone": "UTC",
     "logging_collector": "off",
+    "max_replication_slots": "10",
+    "max_wal_senders": "10",
     "port": _PORT,
     "summarize_wal": "on",
     "synchronous_commit": "on",
     "timezone": "UTC",
     "unix_socket_permissions": "0700",
+    "wal_level": "replica",
 }
 
 

@@ -1,6 +1,7 @@
 """A restored backup brings nobody back: the list of erasures is applied to it."""
 
 import json
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -9,16 +10,19 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.errors import FailedPrecondition, InvalidArgument
+from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
 from app.platform.operations.services.runner import Runner
-from app.process.erasure_admin import listed, repeated
+from app.process.erasure_admin import RestoredEngine, listed, repeated
+from tests.support.archives import export
+from tests.support.bank import ENGINE, ENGINE_URL, ok
 from tests.support.generation import said, start
 from tests.support.ingestion import IDLE, ingest
 from tests.support.keys import make_key
 from tests.support.operations import create_memory
 from tests.support.person import CANARY, PERSON, erase
+from tests.support.restores import GZIP
 from tests.support.rows import rows_of
 from tests.support.sessions import append, new_path
 
@@ -112,6 +116,29 @@ async def test_an_erasure_that_finds_nobody_is_known_from_then_on(
         await session.execute(text("delete from erasures"))
     assert await repeated(resources, read_lines(kept)) == 0
     assert await listed(resources) == kept
+
+
+async def test_whom_an_archive_brings_back_is_erased_again_if_erased_since(
+    client: httpx.AsyncClient, runner: Runner, resources: Resources, database: Database
+) -> None:
+    await _fill(client)
+    archive = await export(client)
+    await erase(client, runner, SCOPE)
+    lines = read_lines(await listed(resources))
+    made = ok(await client.post(ENGINE_URL.rpartition("/")[0], json={}))["response"]["name"]
+    restored = f"http://test/v1beta1/{made}:restore"
+    ok(await client.post(restored, content=archive, headers=GZIP))
+    assert await rows_of(database, CANARY)
+    engine_id = int(made.rpartition("/")[2])
+    earlier = RestoredEngine(engine_id, ENGINE, lines[0].time + timedelta(seconds=1))
+    assert await earlier.erase_again(resources, lines) == 0
+    assert await rows_of(database, CANARY)
+    since = RestoredEngine(engine_id, ENGINE, lines[0].time)
+    assert await since.erase_again(resources, lines) == 1
+    assert await rows_of(database, CANARY, PERSON) == {}
+    assert await since.erase_again(resources, lines) == 0
+    with pytest.raises(NotFound):
+        await RestoredEngine(77, ENGINE, lines[0].time).erase_again(resources, lines)
 
 
 async def test_an_erasure_in_an_engine_younger_than_the_backup_is_only_recorded(

@@ -69,7 +69,8 @@ def test_metadata_have_their_types() -> None:
             "date": "2025-01-02T03:04:05Z",
             "list": ["\u00e9", 1],
             "long": ["x" * 4_096],
-            "huge": 10**400,
+            "id": 123_456_789_012_345_678,
+            "huge": 10**4_200,
             "endless": float("inf"),
             "n" * 129: "x",
         }
@@ -79,6 +80,7 @@ def test_metadata_have_their_types() -> None:
         "empty": {"stringValue": ""},
         "number": {"doubleValue": 7.0},
         "yes": {"boolValue": True},
+        "id": {"stringValue": "123456789012345678"},
         "seen_at": {"timestampValue": "2025-01-02T02:04:05Z"},
         "looked_at": {"stringValue": "yesterday"},
         "date": {"stringValue": "2025-01-02T03:04:05Z"},
@@ -143,8 +145,23 @@ def test_times_are_kept_in_utc() -> None:
 def test_times_that_cannot_be_read_are_counted() -> None:
     line, losses = _line(create_time="soon", update_time="later", expire_time=7)
     assert line.keys() == {"memoryId", "scope", "fact"}
-    assert losses == {"unreadable createTime": 1, "unreadable expireTime": 1}
+    assert losses == {
+        "unreadable createTime": 1,
+        "unreadable expireTime": 1,
+        "updateTime without createTime": 1,
+    }
 
 
 def test_what_has_expired_is_counted() -> None:
     assert _line(expire_time="2026-01-01T00:00:00Z") == (None, {EXPIRED: 1})
+
+
+def test_a_pair_of_the_command_replaces_no_user_of_the_source() -> None:
+    given: dict[str, Any] = {"pairs": {"user_id": "other"}}
+    with pytest.raises(ItemError) as refused:
+        _line(given)
+    assert refused.value.reason == "SCOPE_CONFLICT"
+    line, _ = _line({**given, "keys": ("agent_id",)}, scope={**_USER, "agent_id": "a"})
+    assert line["scope"] == {"user_id": "other", "agent_id": "a"}
+    line, _ = _line({"pairs": dict(_USER)})
+    assert line["scope"] == _USER

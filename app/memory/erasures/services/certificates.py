@@ -65,7 +65,11 @@ async def append(settings: Settings, row: ErasureRow) -> None:
 
 
 def _append(path: Path, line: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line)
+    with path.open("ab+") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            # A line that was cut off damages no further one.
+            file.write(b"" if file.read() == b"\n" else b"\n")
+        file.write(line.encode())
         file.flush()
         os.fsync(file.fileno())

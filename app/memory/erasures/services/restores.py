@@ -34,6 +34,11 @@ class ErasureLine(BaseModel):
     is_service_wide: bool = Field(True, alias="serviceWide")
     time: Timestamp
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The engine and the certificate: an engine that was restored twice has one twice."""
+        return self.engine, self.certificate_id
+
 
 def read_lines(text: str) -> Sequence[ErasureLine]:
     """Return the erasures of a list, each once.
@@ -41,7 +46,7 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
     Raises:
         InvalidArgument: a line is none of this list; the error has its number.
     """
-    found: dict[str, ErasureLine] = {}
+    found: dict[tuple[str, str], ErasureLine] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -51,7 +56,7 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
         except (ValidationError, InvalidArgument, NotFound):
             message = "must be a line that `memory-bank erasures export` has written."
             raise InvalidArgument.of_field(f"line {number}", message) from None
-        found[read.certificate_id] = read
+        found[read.key] = read
     return list(found.values())
 
 
@@ -69,8 +74,9 @@ class RestoreService:
         """
         async with self.resources.db.transaction() as session:
             pseudonyms = await pseudonyms_of(session, self.resources.settings)
-            known = {row.certificate_id for row in await repository.list_all(session)}
-        new = [line for line in lines if line.certificate_id not in known]
+            rows = await repository.list_all(session)
+        known = {(row.engine_name, row.certificate_id) for row in rows}
+        new = [line for line in lines if line.key not in known]
         for line in new:
             if line.key_id != pseudonyms.key_id:
                 raise FailedPrecondition(

@@ -75,10 +75,15 @@ async def list_missing(session: Session) -> Sequence[str]:
 async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]:
     """Return the engines that are not being deleted, or the one that is named if it is there.
 
+    An engine that an archive is being restored into is left out: it is not whole yet.
+
     Raises:
         MissingError: there is no table of engines.
     """
-    statement = "select engine_id from engines where delete_time is null and {} order by engine_id"
+    statement = (
+        "select engine_id from engines where delete_time is null and restore is null and {}"
+        " order by engine_id"
+    )
     chosen = text(statement.format("engine_id = coalesce(:engine, engine_id)"))
     return [row.engine_id for row in await _rows(session, chosen, {"engine": engine_id})]
 

@@ -40,12 +40,11 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
 
 def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterator[Made]:
     name = fields_of(agent, "name")["name"]
-    agent_id = str(agent.get("id") or name)
     ids = agent.get("block_ids")
     keys = map(str, ids) if isinstance(ids, list) else ()
     named = [blocks[key] for key in keys if key in blocks]
     for block in [*named, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
-        yield from _block(block, agent_id, name)
+        yield from _block(block, name)
     messages = _objects(agent.get("messages"))
     if not options.sessions:
         yield Lost("messages, without --sessions", len(messages))
@@ -59,11 +58,12 @@ def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterato
             events.append(made)
     user = options.pairs.get("user_id") or str(name)
     if events:
-        session_id = made_id(options.source, agent_id)
+        # Ids of agents are those of a file: in most of them, the first one is agent-0.
+        session_id = made_id(options.source, json.dumps([agent.get("id"), name, user]))
         yield Conversation(session_id, user, tuple(events), {"displayName": str(name)})
 
 
-def _block(block: Json, agent_id: str, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON value
+def _block(block: Json, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON value
     label, value = block.get("label"), block.get("value")
     for paragraph in _PARAGRAPHS.split(value if isinstance(value, str) else ""):
         text = paragraph.strip()
@@ -71,7 +71,6 @@ def _block(block: Json, agent_id: str, name: Any) -> Iterator[Made]:  # noqa: AN
             yield Draft(
                 fact=text,
                 scope={"agent": name},
-                source_id=json.dumps([agent_id, label, text]),
                 metadata={"block": label},
                 item={"agent": name, "block": label, "text": text},
             )

@@ -3,7 +3,6 @@
 Source: its README, and the file that it keeps: an entity or a relation a line.
 """
 
-import json
 from collections.abc import Iterator
 
 from app.memory.transfer.logic.importers.drafts import (
@@ -48,7 +47,6 @@ def _entity(item: Json) -> Iterator[Made]:
             # An empty observation is refused like any other empty fact.
             fact=f"{name}: {text}" if text.strip() else text,
             scope={},
-            source_id=json.dumps([name, text]),
             metadata={"entity": name, "entity_type": item["entityType"]},
             item={**item, "observations": [text]},
         )
@@ -61,6 +59,5 @@ def _relation(item: Json) -> Draft:
     return Draft(
         fact=" ".join(parts),
         scope={},
-        source_id=json.dumps(parts),
         metadata={"relation": item["relationType"]},
     )

@@ -21,6 +21,7 @@ _MAX_VALUE_CHARS = 1_024
 _MAX_METADATA = 50
 _MAX_METADATA_KEY_CHARS = 128
 _MAX_METADATA_CHARS = 4_096
+_MAX_EXACT = 2**53
 _DIGEST_CHARS = 32
 _ID = re.compile(CHOSEN_ID)
 _MOMENT_KEY = "_at"
@@ -96,6 +97,12 @@ def _scope(draft: Draft, options: Options) -> dict[str, str]:
         for key, value in draft.scope.items()
         if value not in (None, "") and (not options.keys or key in options.keys)
     }
+    if others := [key for key, value in options.pairs.items() if kept.get(key, value) != value]:
+        raise ItemError(
+            "SCOPE_CONFLICT",
+            f"The item has another {others[0]} than --scope; --scope KEY,KEY says which of its keys"
+            " are kept.",
+        )
     scope = {**kept, **options.pairs}
     if not scope:
         raise ItemError("SCOPE_MISSING", "The item names no scope; give one by --scope KEY=VALUE.")
@@ -130,6 +137,8 @@ def _times(draft: Draft, losses: Counter[str]) -> dict[str, str]:
     """Return `createTime` and `updateTime`; the latter only where it is not before the former."""
     created = _moment(draft.create_time, "createTime", losses)
     if created is None:
+        if draft.update_time is not None:
+            losses["updateTime without createTime"] += 1
         return {}
     times = {"createTime": format_timestamp(created)}
     updated = _moment(draft.update_time, "updateTime", losses)
@@ -172,12 +181,11 @@ def _typed(name: str, value: Any) -> Json | None:  # noqa: ANN401 - any JSON val
     """Return a value of metadata with its type; None if it does not fit."""
     if isinstance(value, bool):
         return {"boolValue": value}
+    if isinstance(value, int) and abs(value) > _MAX_EXACT:
+        # An id, which would lose its last digits as a number.
+        return _typed("", str(value))
     if isinstance(value, int | float):
-        try:
-            number = float(value)
-        except OverflowError:
-            return None
-        return {"doubleValue": number} if math.isfinite(number) else None
+        return {"doubleValue": float(value)} if math.isfinite(value) else None
     if name.endswith(_MOMENT_KEY) and (moment := moment_of(value)) is not None:
         return {"timestampValue": format_timestamp(moment)}
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
