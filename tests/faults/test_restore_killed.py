@@ -27,17 +27,19 @@ class _Restoring:
 
     def __init__(self, folder: Path, file: Path) -> None:
         self._folder, self._file = folder, file
+        self.output = folder / "command"
         self.server = live.start_in_steps(folder, live.free_port(), 100)
 
     def begin(self) -> "subprocess.Popen[bytes]":
-        """Start the command; return it once the restore is under way."""
+        """Start the command; return it once it sends the archive."""
         arguments = ["restore", str(self._file), "--engine", "new", "--url", self.server.url]
         program = [sys.executable, "-m", "app.process.cli", *arguments]
         variables = {**os.environ, "MEMORY_BANK_CLIENT_KEY": live.KEY}
-        with (self._folder / "command").open("ab") as output:
+        self.output.unlink(missing_ok=True)
+        with self.output.open("ab") as output:
             running = subprocess.Popen(program, stdout=output, stderr=output, env=variables)
         deadline = time.monotonic() + _SOON_SECONDS
-        while running.poll() is None and not self._is_restoring():
+        while running.poll() is None and _BEGUN not in self.output.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.02)
         return running
@@ -47,17 +49,10 @@ class _Restoring:
         self.server.process.wait()
         self.server = live.start_in_steps(self._folder, self.server.port, 100)
 
-    def _is_restoring(self) -> bool:
-        with open_client(self.server.url) as client:
-            found = client.get(_LIST).json()["reasoningEngines"]
-            return any(_is_refused(client, engine["name"]) for engine in found)
-
 
 _LIST = "/v1beta1/projects/-/locations/-/reasoningEngines"
-
-
-def _is_refused(client: httpx.Client, engine: str) -> bool:
-    return "ENGINE_RESTORING" in client.get(f"/v1beta1/{engine}/memories").text
+_BEGUN = "Restoring into "
+"""The first words of the command, right before it sends the archive."""
 
 
 def _count(client: httpx.Client, engine: str) -> int:
@@ -91,9 +86,8 @@ def test_a_restore_goes_on_after_each_kill(*, is_nightly: bool) -> None:
                     restoring.kill_server()
                 running.wait()
             ended = restoring.begin()
-            output = (folder / "command").read_text
-            assert ended.wait(_SOON_SECONDS) == 0, output()
-            assert f"memory: {memories}\n" in output()
+            assert ended.wait(_SOON_SECONDS) == 0, restoring.output.read_text()
+            assert f"memory: {memories}\n" in restoring.output.read_text()
             with open_client(restoring.server.url) as client:
                 engines = client.get(_LIST).json()["reasoningEngines"]
                 counts = sorted(_count(client, engine["name"]) for engine in engines)

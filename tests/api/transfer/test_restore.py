@@ -1,5 +1,6 @@
 """Restore: what an archive has is there, whatever breaks off between; what is no archive is not."""
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
@@ -102,6 +103,17 @@ async def test_a_repeated_restore_gets_its_answer(client: httpx.AsyncClient) -> 
     """The first answer may have been lost on its way."""
     first = await restored(client, archive_of(2))
     assert await restored(client, archive_of(2)) == first
+
+
+async def test_two_requests_for_one_archive_get_the_same_answer(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    """A server may still be at the request of a command that was killed."""
+    archive = archive_of(1200)
+    first, second = await asyncio.gather(restored(client, archive), restored(client, archive))
+    assert first == second
+    assert await count(database, "memories") == 1200
+    assert await count(database, "memory_revisions") == 2400
 
 
 async def test_an_engine_with_anything_is_refused(

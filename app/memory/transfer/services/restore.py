@@ -184,8 +184,9 @@ class Restore:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
             if state is None:
-                message = f"The restore of {self._name} has ended meanwhile."
-                raise Aborted(message, Reason.CONCURRENT_CHANGE)
+                # Another request for it was faster: such as one whose command was killed.
+                self._state, self._known = None, await self._answered(session, header)
+                return
             _check_same(self._name, state, header)
             if block.last < state.next_line:
                 return
