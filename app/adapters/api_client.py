@@ -49,12 +49,15 @@ class ApiClient:
     Args:
         url: the service's, such as `http://127.0.0.1:8000`.
         key: an API key or a token.
+
+    Attributes:
+        url: the address, without a slash at its end.
     """
 
     def __init__(self, url: str, key: str) -> None:
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._client = httpx2.Client(
-            base_url=self._url + _BASE,
+            base_url=self.url + _BASE,
             headers={"Authorization": f"Bearer {key}"},
             timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
         )
@@ -121,11 +124,11 @@ class ApiClient:
         try:
             yield
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise RemoteError(f"No service answers at {self._url}: {error}.") from error
+            raise RemoteError(f"No service answers at {self.url}: {error}.") from error
         except httpx2.TimeoutException as error:
-            raise RemoteError(f"The service at {self._url} does not answer in time.") from error
+            raise RemoteError(f"The service at {self.url} does not answer in time.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise RemoteError(f"The connection to {self._url} failed: {error}.") from error
+            raise RemoteError(f"The connection to {self.url} failed: {error}.") from error
 
 
 def _text(query: Query | None) -> dict[str, str]:

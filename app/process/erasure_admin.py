@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from app.adapters.resources import Resources
@@ -26,6 +26,8 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 
 _LOOK_SECONDS = 0.5
+_UNDER_WAY = timedelta(hours=1)
+"""An erasure that began so long before an export may not have ended by then."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,9 @@ class RestoredEngine:
             name = EngineName(WILDCARD, WILDCARD, self.engine_id)
             name = name_of(await engines.get(session, name))
         recent = [
-            line.model_copy(update={"engine": str(name)})
+            line.model_copy(update={"engine": str(name), "is_service_wide": False})
             for line in lines
-            if line.engine == self.archived and line.time >= self.since
+            if line.engine == self.archived and line.time >= self.since - _UNDER_WAY
         ]
         return await repeated(resources, recent)
 

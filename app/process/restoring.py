@@ -46,7 +46,7 @@ def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
     """
     header = header_of(wanted.file)
     with connected(url, key_file) as api:
-        path = _engine(api, url or "", wanted, header)
+        path = _engine(api, api.url, wanted, header)
         typer.echo(f"Restoring into {path.removeprefix('/')}.", err=True)
         query = {"extendRecovery": True} if wanted.extends_recovery else {}
         with _sent(wanted.file) as (pieces, media_type):

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,16 @@ GZIP = {"content-type": "application/gzip"}
 EXPORTED = datetime(2026, 1, 10, 12, tzinfo=UTC)
 """Five days before the clock of the tests."""
 ARCHIVE = "6f0c7f9e-0000-4000-8000-000000000000"
+HEADER = Header(
+    ARCHIVE,
+    "0.1.0",
+    "20261130_1000",
+    "projects/other/locations/local/reasoningEngines/99",
+    EXPORTED,
+    "hash-v1",
+    384,
+    {"vectors": False, "artifacts": True, "sessions": True},
+)
 SAMPLES: dict[str, Any] = {
     "scope": {"user_id": "42"},
     "topics": [],
@@ -61,26 +72,18 @@ def memory_of(number: int, revisions: int = 2, **values: Any) -> tuple[dict[str,
 def archive_of(
     memories: int,
     *,
-    archive_id: str = ARCHIVE,
+    archive_id: str | None = None,
     revisions: int = 2,
     engine: Mapping[str, Any] | None = None,
     changed: Mapping[int, Mapping[str, Any]] | None = None,
+    header: Header = HEADER,
 ) -> bytes:
     """Return an archive, uncompressed, of numbered memories with so many revisions each.
 
     `changed` has other values of columns, by the number of the memory.
     """
     writer = ArchiveWriter()
-    header = Header(
-        archive_id,
-        "0.1.0",
-        "20261130_1000",
-        "projects/other/locations/local/reasoningEngines/99",
-        EXPORTED,
-        "hash-v1",
-        384,
-        {"vectors": False, "artifacts": True, "sessions": True},
-    )
+    header = replace(header, archive_id=archive_id or header.archive_id)
     lines = [writer.header(header), writer.add(ENGINE, fields_of(ENGINE, **(engine or {})))]
     for number in range(memories):
         own = dict((changed or {}).get(number, {}))

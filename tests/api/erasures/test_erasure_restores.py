@@ -130,7 +130,7 @@ async def test_whom_an_archive_brings_back_is_erased_again_if_erased_since(
     ok(await client.post(restored, content=archive, headers=GZIP))
     assert await rows_of(database, CANARY)
     engine_id = int(made.rpartition("/")[2])
-    earlier = RestoredEngine(engine_id, ENGINE, lines[0].time + timedelta(seconds=1))
+    earlier = RestoredEngine(engine_id, ENGINE, lines[0].time + timedelta(hours=2))
     assert await earlier.erase_again(resources, lines) == 0
     assert await rows_of(database, CANARY)
     since = RestoredEngine(engine_id, ENGINE, lines[0].time)

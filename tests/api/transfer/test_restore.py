@@ -14,7 +14,9 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, line_of
+from app.memory.transfer.logic.kinds import OPERATION
 from app.memory.transfer.logic.memory_kinds import ENGINE
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY, START
@@ -22,11 +24,26 @@ from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.errors import refusal
 from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory
-from tests.support.restores import ARCHIVE, EXPORTED, GZIP, archive_of, zipped
+from tests.support.restores import (
+    ARCHIVE,
+    EXPORTED,
+    GZIP,
+    HEADER,
+    archive_of,
+    fields_of,
+    zipped,
+)
 from tests.support.totals import held, recounted
 
 RESTORE = f"{ENGINE_URL}:restore"
 OTHER = "7e0c7f9e-0000-4000-8000-000000000000"
+_OPERATION = {
+    "operation_id": "7",
+    "kind": "memories.create",
+    "state": "SUCCEEDED",
+    "details": {},
+    "attempts": 1,
+}
 
 
 async def restored(client: httpx.AsyncClient, archive: bytes, **query: str) -> Json:
@@ -257,3 +274,52 @@ async def test_another_media_type_is_refused(client: httpx.AsyncClient) -> None:
     assert refusal(answer)[0] == 415
     answer = await client.post(RESTORE, content=b"no archive", headers=GZIP)
     assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
+
+
+def _forged(kind: Kind, values: dict[str, Any]) -> bytes:
+    """Return an archive whose engine, or a line after it, has values that no export writes."""
+    writer = ArchiveWriter()
+    engine = values if kind is ENGINE else {}
+    lines = [writer.header(HEADER), writer.add(ENGINE, fields_of(ENGINE, **engine))]
+    if kind is not ENGINE:
+        lines.append(writer.add(kind, fields_of(kind, **values)))
+    return b"".join([*lines, writer.end({})])
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (ENGINE, {"labels": {"a": 1}}),
+        (ENGINE, {"encryption_spec": {"kmsKeyName": 7}}),
+        (OPERATION, {"state": "PENDING"}),
+        (OPERATION, {"state": "BOGUS"}),
+        (OPERATION, {"scopes": {"user_id": "42"}}),
+    ],
+)
+async def test_a_forged_line_is_refused_and_harms_nobody(
+    client: httpx.AsyncClient, kind: Kind, values: dict[str, Any]
+) -> None:
+    given = {**_OPERATION, **values} if kind is OPERATION else values
+    answer = await client.post(RESTORE, content=zipped(_forged(kind, given)), headers=GZIP)
+    assert refusal(answer)[2] == "ARCHIVE_INVALID"
+    ok(await client.get(ENGINE_URL.rpartition("/")[0]))
+
+
+async def test_the_header_teaches_no_length_of_a_model(
+    client: httpx.AsyncClient, resources: Resources, database: Database
+) -> None:
+    serving = resources.embedder.model_id
+    options = {**HEADER.options, "vectors": True}
+    header = replace(HEADER, embedding_model=serving, dimensions=7, options=options)
+    await restored(client, archive_of(1, header=header))
+    assert await count(database, "embedding_models") == 0
+
+
+async def test_the_archive_that_ends_a_restore_is_the_one_that_began(
+    client: httpx.AsyncClient,
+) -> None:
+    whole = archive_of(1200)
+    cut = await client.post(RESTORE, content=zipped(whole[: len(whole) // 2]), headers=GZIP)
+    assert refusal(cut)[2] == "ARCHIVE_TRUNCATED"
+    shorter = await client.post(RESTORE, content=zipped(archive_of(3)), headers=GZIP)
+    assert refusal(shorter)[2] == "ARCHIVE_INVALID"

@@ -52,8 +52,9 @@ _read_text = _of_type(str, "a text")
 
 
 def _read_whole(value: Any) -> int:  # noqa: ANN401 - JSON
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INT64:
-        raise ValueError("must be a whole number of 64 bits")
+    # Counts, sizes and places: a negative one would make room where there is none.
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT64:
+        raise ValueError("must be a whole number from 0 to 2^63 - 1")
     return value
 
 
@@ -64,8 +65,8 @@ def _read_number(value: Any) -> float:  # noqa: ANN401 - JSON
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
-        raise ValueError("must be a number of 64 bits")
+    if not math.isfinite(number) or number < 0:
+        raise ValueError("must be a number from 0 of 64 bits")
     return number
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from app.memory.transfer.logic.codecs import read_time, write_time
 from app.memory.transfer.logic.fields import Kind
@@ -81,6 +82,8 @@ class Header:
         texts = {name: line.get(name) for name in _HEADER_TEXTS}
         if wrong := [name for name, value in texts.items() if not isinstance(value, str)]:
             raise ValueError(f"{wrong[0]}: must be a text")
+        if str(UUID(line["archiveId"])) != line["archiveId"]:
+            raise ValueError("archiveId: must be a UUID")
         model, dimensions = line.get("embeddingModel"), line.get("dimensions")
         if not isinstance(model, str | None) or not isinstance(dimensions, int | None):
             raise ValueError("embeddingModel, dimensions: must be a text and a number")  # noqa: TRY004 - as above
@@ -166,6 +169,8 @@ def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
     inner = line.get(REVISIONS)
     if not isinstance(inner, list) or not all(isinstance(one, dict) for one in inner):
         raise ValueError(f"{REVISIONS}: must be a list of objects")
+    if len(inner) > REVISIONS_IN_LINE:
+        raise ValueError(f"{REVISIONS}: must have at most {REVISIONS_IN_LINE}")
     return [{**revision, _MEMORY_ID: line.get(_MEMORY_ID)} for revision in inner]
 
 

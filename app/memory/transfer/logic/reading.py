@@ -17,6 +17,7 @@ are `InvalidArgument` with ARCHIVE_INVALID, ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_
 """
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,8 +212,9 @@ class ArchiveReader:
             for revision in inner:
                 self._check_known(number, revision, REVISION.wires)
             decoded = Line(number, kind, values, [REVISION.decode(one) for one in inner])
-        except ValueError as error:
-            message = f"Line {number} ({kind.name}): {error}."
+        except (ValueError, RecursionError) as error:
+            reason = "is nested too deep" if isinstance(error, RecursionError) else error
+            message = f"Line {number} ({kind.name}): {reason}."
             raise invalid(message, lines=number, kinds=kind.name) from None
         self._check_order(decoded)
         return decoded
@@ -275,7 +277,8 @@ def _parsed(line: bytes, named: str) -> dict[str, Any]:
         InvalidArgument: it is none, or has what the database cannot store.
     """
     try:
-        value = json.loads(line, parse_constant=_refuse)
+        # Python would take half a character from bytes.
+        value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)
         if b"\\u" in line:
             _check_texts(value)
     except (ValueError, RecursionError):
@@ -287,6 +290,13 @@ def _parsed(line: bytes, named: str) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError("infinite")
+    return number
 
 
 def _check_texts(value: Any) -> None:  # noqa: ANN401 - JSON

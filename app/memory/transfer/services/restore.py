@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from pydantic import ValidationError
+
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -28,6 +30,7 @@ from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
 from app.memory.transfer.store.writing import Target
 from app.platform.engines.logic.config import search_language
+from app.platform.engines.schemas import ReasoningEngine
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository as engines
@@ -173,7 +176,9 @@ class Restore:
         if not header.options.get("vectors") or model_id is None or length is None:
             return
         known = await engines.find_length(session, model_id)
-        if model_id == self._embedding.serving(row) and known in {None, length}:
+        # The header has no digest, and the length of a model is that of all engines: it is not
+        # learnt from here.
+        if model_id == self._embedding.serving(row) and known == length:
             await engines.adopt_model(session, row.engine_id, model_id, length)
 
     async def _write(self, block: Block) -> None:
@@ -197,6 +202,7 @@ class Restore:
                 )
             if block.lines[0].kind is ENGINE:
                 row = await writing.write_engine(session, engine_id, block.lines[0])
+                _check_shown(row)
             await writing.write(session, self._target(row, state, header), block)
             await self._check_quotas(session, block)
             await progress.advance(session, engine_id, replace(state, next_line=block.last + 1))
@@ -235,6 +241,12 @@ class Restore:
             if state is None:
                 return await self._answered(session, header)
             _check_same(self._name, state, header)
+            if state.next_line != trailer.lines + 1:
+                raise InvalidArgument(
+                    f"The archive ends at line {trailer.lines}, but line {state.next_line} is"
+                    " next.",
+                    Reason.ARCHIVE_INVALID,
+                )
             for complete in resources.registry.restored:
                 await complete(resources, session, row)
             used = VectorsUse.USED if self._uses_vectors(row, header) else VectorsUse.EMBEDDING
@@ -277,6 +289,20 @@ class Restore:
 
 def _next(blocks: Iterator[Block]) -> Block | None:
     return next(blocks, None)
+
+
+def _check_shown(row: EngineRow) -> None:
+    """Check that answers can show an engine as the archive has it.
+
+    Raises:
+        InvalidArgument: they cannot.
+    """
+    try:
+        ReasoningEngine.from_row(row)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        message = f"Line 1 (engine): {field} is not what an engine can have."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
 
 
 def _check_same(name: EngineName, state: RestoreState, header: Header) -> None:

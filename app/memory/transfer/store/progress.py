@@ -22,6 +22,8 @@ _KEPT = ("memories", "sessions", "user_states", "app_states", "streams", "task_n
 """Tables of which an engine has no row that is to be filled."""
 _REPLACED = ("tool_policies", "operations", "model_usage")
 """Tables whose rows the archive's replace: without the former, they tell of nothing."""
+_OF_ENGINE = ("engines.create", "engines.update")
+"""Kinds of operations that are not in an archive: they tell of this engine."""
 _OPEN = (OperationState.PENDING, OperationState.RUNNING)
 
 
@@ -77,7 +79,10 @@ async def remove_replaced(session: Session, engine_id: int) -> None:
     """Remove what else an empty engine has of the kinds of an archive."""
     for name in _REPLACED:
         table = table_of(name)
-        await session.execute(delete(table).where(table.c.engine_id == engine_id))
+        replaced = table.c.engine_id == engine_id
+        if name == OperationRow.__tablename__:
+            replaced &= table.c.kind.not_in(_OF_ENGINE)
+        await session.execute(delete(table).where(replaced))
 
 
 async def begin(session: Session, row: EngineRow, state: RestoreState) -> EngineRow:

@@ -1,6 +1,7 @@
 """Insertion of an archive's lines. All functions take part in the caller's transaction."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 from sqlalchemy import select, text
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from app.adapters.db.bulk import insert_rows
+from app.adapters.db.errors import state_of
 from app.adapters.db.session import Session
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.names import EngineName
@@ -26,7 +28,11 @@ from app.memory.transfer.store.tables import attributes_of, row_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import OperationState
 
+_OF_VALUES = {"22", "23", "54"}
+"""Classes of SQLSTATE for values that do not fit: data, constraints, limits."""
+_ENDED = {OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED}
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
 
@@ -60,7 +66,8 @@ async def write_engine(session: Session, engine_id: int, line: Line) -> EngineRo
     Raises:
         InvalidArgument: this release does not know such a configuration.
     """
-    row = await engines.update_engine(session, engine_id, _attributes(ENGINE, [line.values])[0])
+    with _named([line]):
+        row = await engines.update_engine(session, engine_id, _attributes(ENGINE, [line.values])[0])
     try:
         config_of(row)
     except ValidationError as error:
@@ -79,15 +86,24 @@ async def write(session: Session, target: Target, block: Block) -> None:
     # Plans of the checks of foreign keys are made while the tables are small, and would scan all
     # of them for each row.
     await session.execute(text("discard plans"))
-    try:
+    with _named(block.lines):
         for kind, lines in groupby(block.lines, lambda line: line.kind):
             await _write_kind(session, target, kind, list(lines))
-    except (IntegrityError, DataError) as error:
-        kinds = ", ".join(dict.fromkeys(line.kind.name for line in block.lines))
+
+
+@contextmanager
+def _named(lines: Sequence[Line]) -> Iterator[None]:
+    """Turn errors of the database about values into one that names the lines, but no content."""
+    try:
+        yield
+    except DBAPIError as error:
+        if (state_of(error.orig) or "")[:2] not in _OF_VALUES:
+            raise
+        kinds = ", ".join(dict.fromkeys(line.kind.name for line in lines))
         raise InvalidArgument(
-            f"Lines {block.first} to {block.last} ({kinds}) cannot be stored together.",
+            f"Lines {lines[0].number} to {lines[-1].number} ({kinds}) cannot be stored together.",
             Reason.ARCHIVE_INVALID,
-            metadata={"lines": f"{block.first}-{block.last}", "kinds": kinds},
+            metadata={"lines": f"{lines[0].number}-{lines[-1].number}", "kinds": kinds},
         ) from error
 
 
@@ -125,7 +141,11 @@ def _later(target: Target, memory: Values) -> Values:
     until = memory["recover_until"]
     if until is None or until <= target.export_time:
         return memory
-    return {**memory, "recover_until": until + target.later}
+    try:
+        return {**memory, "recover_until": until + target.later}
+    except OverflowError:
+        message = "A memory could be recovered until after the year 9999."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
 
 
 async def _write_vectors(session: Session, target: Target, rows: Sequence[Values]) -> None:
@@ -182,10 +202,24 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
 
 
 async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return operations of the engine that is written to."""
+    """Return operations of the engine that is written to.
+
+    Raises:
+        InvalidArgument: one has not ended, so that a worker would take it.
+    """
+    if any(row["state"] not in _ENDED or not _is_of_scopes(row["scopes"]) for row in rows):
+        message = "An operation has not ended, or its scopes are no lists of texts."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     return [
         {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
     ]
+
+
+def _is_of_scopes(scopes: Any) -> bool:  # noqa: ANN401 - JSON
+    return scopes is None or all(
+        isinstance(values, list) and all(isinstance(value, str) for value in values)
+        for values in scopes.values()
+    )
 
 
 _COMPLETING: Mapping[
