@@ -8,6 +8,7 @@ import asyncio
 import gc
 import json
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -51,6 +52,10 @@ with suppress(ImportError):
 # They have another environment: `make browser`.
 collect_ignore = ["browser"]
 pytest_plugins = ["tests.architecture.statements_plugin"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and programs under test would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ADMIN_KEY = "tests-own-admin-key"
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
