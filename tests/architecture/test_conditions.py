@@ -25,6 +25,7 @@ from tests.architecture.statements_plugin import (
 from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
 
+_RESTORES = "restores an engine: for callers who see all"
 UNREACHED = {
     "app.memory.memories.store.fast_sql.insert": "is for callers who see all; see `Database.audit`",
     "app.memory.retrieval.store.fast_sql.find_candidates": "is for callers who see all",
@@ -34,12 +35,22 @@ UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.memory.reembedding.store.repository.count_waiting_of": "sums up what a whole engine uses",
+    "app.memory.memories.store.repository.end_wait": _RESTORES,
+    "app.memory.transfer.store.progress.is_empty": _RESTORES,
+    "app.memory.transfer.store.progress.remove_replaced": _RESTORES,
+    "app.memory.transfer.store.writing._placed_pages": _RESTORES,
+    "app.memory.transfer.store.writing._write_kind": _RESTORES,
+    "app.memory.transfer.store.writing._write_vectors": _RESTORES,
     "app.platform.operations.store.repository.fail_waiting": "deletes an engine",
     "app.platform.operations.store.queue.count_failed": "counts what the whole service has",
     "app.platform.operations.store.queue.queue_at": "counts what the whole service has",
     "app.platform.operations.store.queue.running_by_kind": "counts what the whole service has",
     "app.platform.sessions.store.repository.exists_any": "deletes an engine",
     "app.artifacts.tasks.store.repository.exists_any": "deletes an engine",
+    "app.artifacts.tasks.store.indexing.index_restored": _RESTORES,
+    "app.artifacts.tasks.store.restored.count_again": _RESTORES,
+    "app.artifacts.tasks.store.restored.list_begun": _RESTORES,
+    "app.artifacts.tasks.store.restored.make_ready": _RESTORES,
 }
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {

@@ -17,7 +17,7 @@ from tests.support.official import Bank, new_engine
 def _program() -> str:
     """Return the program of the guide, without its client, and its continuation."""
     parts = samples(DOCS / "guides" / "import.md", "python")
-    (first,) = (part for part in parts if "bank.memories.list" in part)
+    (first,) = (part for part in parts if 'open("vertex.ndjson"' in part)
     (rest,) = (part for part in parts if "bank.sessions.list" in part)
     return first[first.index("with open") :] + rest
 

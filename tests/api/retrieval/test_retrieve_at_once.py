@@ -8,7 +8,7 @@ import pytest
 
 from app.adapters.db.session import Database
 from tests.support.bank import configure, ok
-from tests.support.statements import statements_on
+from tests.support.statements import beside_admission, statements_on
 
 SCOPE = {"user_id": "42"}
 FACTS = (
@@ -86,12 +86,10 @@ async def test_the_newest_and_their_pages_are_those_of_a_filtered_retrieval(
     assert any("memories" in one for one in statements)
     statements.clear()
     page = await newest(bank, **params)
-    # Whether a key has ended is asked for again where the machine is slow.
-    assert [one for one in statements if "api_key_changes" not in one] == []
+    assert beside_admission(statements) == []
     assert page["retrievedMemories"] == filtered["retrievedMemories"]
     whole = await newest(bank)
-    # Whether a key has ended is asked for again where the machine is slow.
-    assert [one for one in statements if "api_key_changes" not in one] == []
+    assert beside_admission(statements) == []
     assert "nextPageToken" not in whole
     following = {"pageSize": 4, "pageToken": page["nextPageToken"]}
     rest = await newest(bank, simpleRetrievalParams=following)

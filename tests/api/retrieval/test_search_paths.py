@@ -25,7 +25,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, configure, ok
 from tests.support.operations import USER
 from tests.support.paths import AT_ONCE, STEP_BY_STEP, Paths
-from tests.support.statements import statements_on
+from tests.support.statements import beside_admission, statements_on
 
 AWAY = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)
 QUERY = "Which green boat did Anna paint in May 2024?"
@@ -172,8 +172,7 @@ async def _answers(
 
 def _path(sent: list[str]) -> str:
     """Return the path that sends these statements by the session; the fast one sends none."""
-    # Whether a key has ended is asked for again where the machine is slow.
-    others = [one for one in sent if "api_key_changes" not in one]
+    others = beside_admission(sent)
     if any("FROM memories" in one for one in others):
         return STEP_BY_STEP
     return "\n".join(others) or AT_ONCE
