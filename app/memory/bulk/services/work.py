@@ -14,6 +14,7 @@ from functools import partial
 
 from pydantic.alias_generators import to_camel
 
+from app.adapters.behind import WriteBehind
 from app.adapters.cooperative import each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
@@ -127,7 +128,7 @@ class Import:
         self._has_begun = False
         self._new: NewOperation | None = None
         self._operation: OperationRow | None = None
-        self._writing: asyncio.Task[None] | None = None
+        self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> ImportMemoriesResponse:
         """Create a memory for each valid line.
@@ -142,16 +143,15 @@ class Import:
                     await self._pay()
                 self._has_begun = True
                 chunk = await self._prepare(lines)
-                await self._await_write()
-                self._writing = asyncio.create_task(self._write(chunk))
-            await self._await_write()
+                await self._writing.start(self._write(chunk))
+            await self._writing.end()
             if self._operation is None:
                 await self._audit_empty()
         except ServiceError as error:
-            await self._settled()
+            await self._writing.settle()
             raise self._with_counts(error) from None
         finally:
-            await self._settled()
+            await self._writing.settle()
         return self._answer()
 
     async def _pay(self) -> None:
@@ -261,26 +261,6 @@ class Import:
         """Record an import that has created nothing in the audit log."""
         async with self._service.memories.db.transaction() as session:
             await engines.get(session, self._name)
-
-    async def _await_write(self) -> None:
-        """Wait for the chunk that is being written, if any.
-
-        Raises:
-            ServiceError: the chunk could not be written.
-        """
-        if self._writing is not None:
-            await asyncio.wait({self._writing})
-            # Until the write has ended, a cancellation must still find it and wait for it.
-            writing, self._writing = self._writing, None
-            writing.result()
-
-    async def _settled(self) -> None:
-        """Wait for the chunk that is being written, whether it succeeds or not."""
-        if self._writing is not None:
-            await asyncio.wait({self._writing})
-            if not self._writing.cancelled():
-                # Retrieved, so that asyncio does not log it: an earlier failure is reported.
-                self._writing.exception()
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
         """Return the error with the counts so far in its metadata."""

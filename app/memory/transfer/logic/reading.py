@@ -67,9 +67,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that a check line has proven intact."""
+    """Lines that a check line has proven intact.
+
+    Attributes:
+        lines: one or more.
+        size: their bytes in the archive, unpacked.
+    """
 
     lines: Sequence[Line]
+    size: int
 
     @property
     def first(self) -> int:
@@ -176,11 +182,11 @@ class ArchiveReader:
     def _checked(self, check: Mapping[str, Any]) -> Block:
         """Return the open block, whose lines the check proves."""
         first = self._tally.lines - len(self._block) + 1
-        expected = self._tally.end_block()
+        size, expected = self._tally.block_bytes, self._tally.end_block()
         if not self._block or any(check.get(name) != expected[name] for name in expected):
             raise self._damaged(first, check)
         numbered = enumerate(self._block, start=first)
-        block = Block([self._decoded(number, line) for number, line in numbered])
+        block = Block([self._decoded(number, line) for number, line in numbered], size)
         self._block = []
         return block
 

@@ -1,17 +1,18 @@
-"""Restores an engine from an archive as it arrives, one proven block a transaction.
+"""Restores an engine from an archive as it arrives, a few proven blocks a transaction.
 
 A restore that breaks off, wherever that is, goes on when the same archive is sent again from its
-start: what is written is read and hashed once more, and skipped. While one block is written, the
-next is read.
+start: what is written is read and hashed once more, and skipped. While blocks are written, the next
+are read.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pydantic import ValidationError
 
+from app.adapters.behind import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -23,7 +24,7 @@ from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
-from app.memory.transfer.logic.reading import ArchiveReader, Block
+from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
 from app.memory.transfer.logic.tallying import PassedLines, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
 from app.memory.transfer.store import progress, writing
@@ -43,6 +44,8 @@ from app.platform.operations.store import idempotency
 Charge = Callable[[], Awaitable[None]]
 """Charges a block to the rate limits, and waits until they allow it."""
 
+_TOGETHER_BYTES = 1024**2
+"""Blocks that are read while others are written are written together from this size on."""
 _QUOTAS = {
     MEMORY.name: (Counted.MEMORIES, Counted.BYTES),
     SESSION.name: (Counted.SESSIONS, Counted.BYTES),
@@ -93,7 +96,9 @@ class Restore:
         self._known: RestoreReasoningEngineResponse | None = None
         """The answer of a restore of this archive that had ended before."""
         self._passed = PassedLines()
-        self._writing: asyncio.Task[None] | None = None
+        self._read: list[Block] = []
+        """Blocks that are not being written yet."""
+        self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
         """Write the archive; return the answer once its trailer is proven.
@@ -116,10 +121,11 @@ class Restore:
                 while (block := await asyncio.to_thread(_next, blocks)) is not None:
                     await self._take(reader, block)
             trailer = reader.end()
-            await self._written()
+            await self._write_read()
+            await self._writing.end()
             return self._known or await self._finish(trailer, dict(reader.passed_over))
         finally:
-            await self._settled()
+            await self._writing.settle()
 
     async def _take(self, reader: ArchiveReader, block: Block) -> None:
         if self._header is None:
@@ -130,9 +136,17 @@ class Restore:
         else:
             await self._charge()
         self._passed.add(block)
-        await self._written()
         if self._state is not None and block.last >= self._state.next_line:
-            self._writing = asyncio.create_task(self._write(block))
+            self._read.append(block)
+        is_enough = sum(one.size for one in self._read) >= _TOGETHER_BYTES
+        if is_enough or not self._writing.is_busy:
+            await self._write_read()
+
+    async def _write_read(self) -> None:
+        """Begin to write the blocks that are read, once those before them are written."""
+        blocks, self._read = self._read, []
+        if blocks:
+            await self._writing.start(self._write(blocks))
 
     async def _begin(self, header: Header) -> RestoreState | None:
         """Return the state of the restore, which begins or goes on; None if it has ended before."""
@@ -181,8 +195,8 @@ class Restore:
         if model_id == self._embedding.serving(row) and known == length:
             await engines.adopt_model(session, row.engine_id, model_id, length)
 
-    async def _write(self, block: Block) -> None:
-        """Write a block, unless another request for the same archive did."""
+    async def _write(self, blocks: Sequence[Block]) -> None:
+        """Write blocks but for those that another request for the same archive has written."""
         header, engine_id = self._header, self._name.engine
         assert header is not None
         async with self._resources.db.in_parts().transaction() as session:
@@ -193,19 +207,21 @@ class Restore:
                 self._state, self._known = None, await self._answered(session, header)
                 return
             _check_same(self._name, state, header)
-            if block.last < state.next_line:
+            left = [block for block in blocks if block.last >= state.next_line]
+            if not left:
                 return
-            if block.first != state.next_line:
+            if left[0].first != state.next_line:
                 raise InvalidArgument(
                     f"The archive goes on at line {state.next_line}, where no block begins.",
                     Reason.ARCHIVE_INVALID,
                 )
-            if block.lines[0].kind is ENGINE:
-                row = await writing.write_engine(session, engine_id, block.lines[0])
+            lines = [line for block in left for line in block.lines]
+            if lines[0].kind is ENGINE:
+                row = await writing.write_engine(session, engine_id, lines[0])
                 _check_shown(row)
-            await writing.write(session, self._target(row, state, header), block)
-            await self._check_quotas(session, block)
-            await progress.advance(session, engine_id, replace(state, next_line=block.last + 1))
+            await writing.write(session, self._target(row, state, header), lines)
+            await self._check_quotas(session, lines)
+            await progress.advance(session, engine_id, replace(state, next_line=left[-1].last + 1))
 
     def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
         uses_vectors = self._uses_vectors(row, header)
@@ -224,8 +240,8 @@ class Restore:
         has_vectors = bool(header.options.get("vectors"))
         return is_serving and has_vectors and row.embedding_model == header.embedding_model
 
-    async def _check_quotas(self, session: Session, block: Block) -> None:
-        kinds = {line.kind.name for line in block.lines}
+    async def _check_quotas(self, session: Session, lines: Sequence[Line]) -> None:
+        kinds = {line.kind.name for line in lines}
         for quota in dict.fromkeys(one for kind in kinds for one in _QUOTAS.get(kind, ())):
             await check_held(session, self._resources.settings, self._name.engine, quota)
 
@@ -265,26 +281,6 @@ class Restore:
             await self._wanted.record_end(session)
         EngineCache.of(resources).forget(self._name.engine)
         return answer
-
-    async def _written(self) -> None:
-        """Wait for the block that is being written, if any.
-
-        Raises:
-            ServiceError: it could not be written.
-        """
-        if self._writing is not None:
-            await asyncio.wait({self._writing})
-            # Until the write has ended, a cancellation must still find it and wait for it.
-            ended, self._writing = self._writing, None
-            ended.result()
-
-    async def _settled(self) -> None:
-        """Wait for the block that is being written, whether that succeeds or not."""
-        if self._writing is not None:
-            await asyncio.wait({self._writing})
-            if not self._writing.cancelled():
-                # Retrieved, so that asyncio does not log it: an earlier failure is reported.
-                self._writing.exception()
 
 
 def _next(blocks: Iterator[Block]) -> Block | None:

@@ -23,7 +23,7 @@ from app.memory.memories.store.vectors import Vector
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
-from app.memory.transfer.logic.reading import Block, Line
+from app.memory.transfer.logic.reading import Line
 from app.memory.transfer.store.tables import attributes_of, row_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
@@ -35,6 +35,11 @@ _OF_VALUES = {"22", "23", "54"}
 _ENDED = {OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED}
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
+
+_SETTINGS = text(
+    "select set_config('plan_cache_mode', 'force_generic_plan', true),"
+    " set_config('synchronous_commit', 'off', true)"
+)
 
 Values = dict[str, Any]
 
@@ -77,18 +82,30 @@ async def write_engine(session: Session, engine_id: int, line: Line) -> EngineRo
     return row
 
 
-async def write(session: Session, target: Target, block: Block) -> None:
-    """Insert the lines of a block but the engine's; the caller has locked the engine.
+async def write(session: Session, target: Target, lines: Sequence[Line]) -> None:
+    """Insert lines but the engine's; the caller has locked the engine.
 
     Raises:
-        InvalidArgument: a line cannot be stored; the message names the block, but no content.
+        InvalidArgument: a line cannot be stored; the message has their numbers, but no content.
     """
-    # Plans of the checks of foreign keys are made while the tables are small, and would scan all
-    # of them for each row.
+    await _prepare_connection(session)
+    with _named(lines):
+        for kind, alike in groupby(lines, lambda line: line.kind):
+            await _write_kind(session, target, kind, list(alike))
+
+
+async def _prepare_connection(session: Session) -> None:
+    """Have the transaction check foreign keys by their keys, and commit without waiting.
+
+    The checks keep their plans, made while the tables were small. And before the next `analyze` no
+    statistics know the engine: a plan for its id alone, not for any, takes whichever index begins
+    with the engine, and reads all that is written so far for each row.
+
+    A crash loses the newest blocks with the number of the next line; the end of the restore, whose
+    commit waits, makes all of them last.
+    """
     await session.execute(text("discard plans"))
-    with _named(block.lines):
-        for kind, lines in groupby(block.lines, lambda line: line.kind):
-            await _write_kind(session, target, kind, list(lines))
+    await session.execute(_SETTINGS)
 
 
 @contextmanager
