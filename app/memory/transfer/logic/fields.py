@@ -57,6 +57,11 @@ class Kind:
         placed = sorted(enumerate(self.fields), key=lambda one: one[1].wire)
         return [(place, one.wire, one.codec.encode) for place, one in placed]
 
+    @cached_property
+    def _decoded(self) -> Sequence[tuple[str, str, Callable[[Any], Any], bool]]:
+        """The column, the name, the decoding and whether it may be null, of each field."""
+        return [(one.column, one.wire, one.codec.decode, one.is_nullable) for one in self.fields]
+
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
         """Return the fields of a line from a row, in their order; nulls are left out.
 
@@ -84,17 +89,17 @@ class Kind:
             ValueError: a field is missing or has another type; the message names it.
         """
         values: dict[str, Any] = {}
-        for column in self.fields:
-            value = line.get(column.wire)
+        for column, wire, decode, is_nullable in self._decoded:
+            value = line.get(wire)
             if value is None:
-                if not column.is_nullable:
-                    raise ValueError(f"{column.wire}: is missing")
-                values[column.column] = None
+                if not is_nullable:
+                    raise ValueError(f"{wire}: is missing")
+                values[column] = None
                 continue
             try:
-                values[column.column] = column.codec.decode(value)
+                values[column] = decode(value)
             except ValueError as error:
-                raise ValueError(f"{column.wire}: {error}") from None
+                raise ValueError(f"{wire}: {error}") from None
         for name in self.names:
             values[name] = _absolute(values[name], engine)
         return values

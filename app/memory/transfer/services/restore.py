@@ -120,9 +120,10 @@ class Restore:
                 # In a thread: reading takes CPU time.
                 while (block := await asyncio.to_thread(_next, blocks)) is not None:
                     await self._take(reader, block)
-            trailer = reader.end()
+            # Before the end is looked at: what a cut archive has is not to be sent in vain.
             await self._write_read()
             await self._writing.end()
+            trailer = reader.end()
             return self._known or await self._finish(trailer, dict(reader.passed_over))
         finally:
             await self._writing.settle()

@@ -26,7 +26,8 @@ def row_of(name: str) -> type[Base]:
 
 
 @cache
-def attributes_of(name: str) -> Mapping[str, str]:
-    """Return the attributes of a table's class, by the names of its columns."""
+def renamed_of(name: str) -> Mapping[str, str]:
+    """Return the attributes of a table's class with other names than their columns, by these."""
     properties = row_of(name).__mapper__.column_attrs
-    return {one.columns[0].name: one.key for one in properties}
+    named = ((one.columns[0].name, one.key) for one in properties)
+    return {column: attribute for column, attribute in named if attribute != column}

@@ -24,7 +24,7 @@ from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
 from app.memory.transfer.logic.reading import Line
-from app.memory.transfer.store.tables import attributes_of, row_of, table_of
+from app.memory.transfer.store.tables import renamed_of, row_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
@@ -147,10 +147,12 @@ async def _write_kind(session: Session, target: Target, kind: Kind, lines: Seque
         await insert_rows(row_of(kind.table), session, whole, as_sent=True)
 
 
-def _attributes(kind: Kind, rows: Sequence[Mapping[str, Any]]) -> list[Values]:
-    """Return rows by the attributes of their class in place of its columns."""
-    names = attributes_of(kind.table)
-    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
+    """Give values the names of their class's attributes, in place, and return them."""
+    for column, attribute in renamed_of(kind.table).items():
+        for row in rows:
+            row[attribute] = row.pop(column)
+    return rows
 
 
 def _later(target: Target, memory: Values) -> Values:
