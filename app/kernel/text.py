@@ -3,6 +3,8 @@
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
+from typing import Any
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
@@ -16,6 +18,24 @@ _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """A character that the database does not store: U+0000, or half of a surrogate pair."""
+
+
+def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Yield every text in a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            yield key
+            yield from texts_in(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from texts_in(below)
+
+
+def is_storable(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Return True if the database can hold every text in a JSON value."""
+    return not any(UNSTORABLE.search(text) for text in texts_in(value))
 
 
 _FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.memory.erasures.logic.names import Erased, mentioned, without
+from app.memory.erasures.logic.names import Erased, ids_of, mentions, without
 from app.memory.erasures.logic.pseudonyms import Pseudonyms, alias_of
 
 ENGINE = "projects/p/locations/l/reasoningEngines/1"
@@ -37,7 +37,9 @@ def test_a_name_ends_with_the_alias_where_it_names_what_is_erased(name: str, ren
 
 
 def test_names_are_found_in_any_text() -> None:
-    assert mentioned(["memories/a, sessions/b; taskMemories/t/namespaces/n", "Memories/x"]) == {
+    found = mentions("memories/a, sessions/b; taskMemories/t/namespaces/n")
+    assert mentions("Memories/x") == []
+    assert ids_of(found) == {
         "memories": {"a"},
         "sessions": {"b"},
         "taskMemories": {"t", "t/namespaces/n"},

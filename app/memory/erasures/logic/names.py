@@ -1,9 +1,9 @@
 """Names of erased resources in texts and in JSON."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 _ID = r"[\w.-]+"
 _IDS = {
@@ -18,34 +18,29 @@ _NAME = re.compile(
 _GONE: Final = object()
 
 
-def mentioned(texts: Iterable[str]) -> dict[str, set[str]]:
-    """Return the ids that texts name, by collection."""
-    found: dict[str, set[str]] = {}
-    for text in texts:
-        for collection, name, _ in _names(text):
-            ids = found.setdefault(collection, set())
-            ids.add(name)
-            ids.add(_parent(name))
-    return found
+class Mention(NamedTuple):
+    """The name of a resource in a text: its collection, its id, and where the collection begins."""
+
+    collection: str
+    name: str
+    start: int
 
 
-def _names(text: str) -> Iterator[tuple[str, str, int]]:
-    for match in _NAME.finditer(text):
-        collection = match.lastgroup or ""
-        yield collection, match[collection], match.start() - len(collection)
+def mentions(text: str) -> list[Mention]:
+    """Return the names of resources in a text, in their order."""
+    return [
+        Mention(collection, match[collection], match.start() - len(collection))
+        for match in _NAME.finditer(text)
+        if (collection := match.lastgroup) is not None
+    ]
 
 
-def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
-    """Yield every text in a JSON value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, below in value.items():
-            yield key
-            yield from texts_in(below)
-    elif isinstance(value, list):
-        for below in value:
-            yield from texts_in(below)
+def ids_of(found: Iterable[Mention]) -> dict[str, set[str]]:
+    """Return the ids of mentions, and those of the task memories around them, by collection."""
+    ids: dict[str, set[str]] = {}
+    for collection, name, _ in found:
+        ids.setdefault(collection, set()).update((name, _parent(name)))
+    return ids
 
 
 def _parent(name: str) -> str:
@@ -61,13 +56,26 @@ class Erased:
     scope: Mapping[str, str]
     alias: str
 
-    def renamed(self, text: str) -> str:
-        """Return a text that ends, where it names something erased, with the alias in its place."""
-        for collection, name, start in _names(text):
-            ids = self.ids.get(collection, ())
-            if name != self.alias and (name in ids or _parent(name) in ids):
-                return f"{text[:start]}{collection}/{self.alias}"
+    def renamed(self, text: str, named: Sequence[Mention] | None = None) -> str:
+        """Return a text that ends, where it names something erased, with the alias in its place.
+
+        `named` are the mentions in the text, where they are known.
+        """
+        for mention in mentions(text) if named is None else named:
+            ids = self.ids.get(mention.collection, ())
+            if mention.name != self.alias and (mention.name in ids or _parent(mention.name) in ids):
+                return self._cut(text, mention)
         return text
+
+    def cut(self, text: str, named: Sequence[Mention]) -> str:
+        """Return a text that ends with the alias in place of the first thing that it names."""
+        for mention in named:
+            if mention.name != self.alias:
+                return self._cut(text, mention)
+        return text
+
+    def _cut(self, text: str, mention: Mention) -> str:
+        return f"{text[: mention.start]}{mention.collection}/{self.alias}"
 
     def pruned(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
         """Return a JSON object without the parts that name or concern what is erased."""

@@ -7,15 +7,16 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import compress
-from typing import Any
+from itertools import chain, compress
+from typing import Any, NamedTuple, Self
 
 from app.adapters.cooperative import each
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
-from app.memory.erasures.logic.names import Erased, mentioned, texts_in, without
+from app.kernel.text import texts_in
+from app.memory.erasures.logic.names import Erased, Mention, ids_of, mentions, without
 from app.memory.memories.store import ledger
 from app.platform.access.store import erasure as keys
 from app.platform.access.store.tables import ApiKeyRow
@@ -26,8 +27,10 @@ from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.erasure import KeptAnswer
 from app.platform.operations.store.tables import OperationRow
 
-_SLICE_ROWS = 100
-"""Rows of a batch that are read at once: more hold up the event loop, and some rows are large."""
+_SLICE_ROWS = 300
+"""Rows of a batch that are read at once: fewer take longer in all, more hold up the event loop."""
+_RENAMED_ROWS = 60
+"""Rows of a statement that renames: it takes the database longer than to read them."""
 _PAUSE_SECONDS = 0.002
 """About the time of a small request, which would else wait behind one step after another."""
 _PRUNED = ("request", "response", "details")
@@ -54,10 +57,11 @@ class Traces:
 
     async def erased(self, session: Session, texts: Iterable[Iterable[str]]) -> Erased:
         """Return which of the resources named in the texts of rows belong to the scope."""
-        named_in_all: dict[str, set[str]] = {}
-        for named_there in await _each(texts, mentioned):
-            for collection, some in named_there.items():
-                named_in_all.setdefault(collection, set()).update(some)
+        found = await _each(texts, lambda some: [*chain.from_iterable(map(mentions, some))])
+        return await self._erased_of(session, chain.from_iterable(found))
+
+    async def _erased_of(self, session: Session, found: Iterable[Mention]) -> Erased:
+        named_in_all = ids_of(found)
         ids: dict[str, Collection[str]] = {}
         for erasure in self.erasures:
             named = named_in_all.get(erasure.collection or "")
@@ -109,11 +113,14 @@ class Traces:
     ) -> tuple[int, NamedEvent | None]:
         """Rename what a batch of the audit log names."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
-        erased = await self.erased(session, map(_names_in, rows))
-        renamed = await _each(rows, lambda row: self._renamed(row, erased, callers))
+        read = await _each(rows, _ReadEvent.of)
+        found = chain.from_iterable(chain(one.resource, one.operation) for one in read)
+        erased = await self._erased_of(session, found)
+        renamed = await _each(read, lambda one: self._renamed(one, erased, callers))
         changed = [(row, new) for row, new in zip(rows, renamed, strict=True) if new]
-        if not is_dry:
-            await events.rename(session, self.subject.engine_id, changed)
+        for start in range(0, 0 if is_dry else len(changed), _RENAMED_ROWS):
+            part = changed[start : start + _RENAMED_ROWS]
+            await events.rename(session, self.subject.engine_id, part)
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
@@ -124,21 +131,26 @@ class Traces:
         rows = await events.list_refused(
             session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
         )
-        named = mentioned(row.resource for row in rows if row.resource)
+        read = [_ReadEvent.of(row) for row in rows]
+        named = ids_of(chain.from_iterable(one.resource for one in read))
         erased = Erased(named, self.subject.scope, self.alias)
-        changed = [(row, new) for row in rows if (new := self._renamed(row, erased, ()))]
+        changed = [(one.row, new) for one in read if (new := self._renamed(one, erased, ()))]
         await events.rename(session, self.subject.engine_id, changed)
         return len(changed)
 
-    def _renamed(self, row: NamedEvent, erased: Erased, callers: Collection[str]) -> dict[str, Any]:
-        new: dict[str, Any] = {}
-        if row.operation is not None and erased.renamed(row.operation) != row.operation:
-            # Whatever an operation of the scope names belongs to it, though it be gone since long.
-            erased = Erased(mentioned(_names_in(row)), self.subject.scope, self.alias)
-        for name in ("resource", "operation"):
-            before = getattr(row, name)
-            if before is not None and (after := erased.renamed(before)) != before:
-                new[name] = after
+    def _renamed(
+        self, read: "_ReadEvent", erased: Erased, callers: Collection[str]
+    ) -> dict[str, Any]:
+        row = read.row
+        resource, operation = row.resource or "", row.operation or ""
+        after = {"operation": erased.renamed(operation, read.operation)}
+        # Whatever an operation of the scope names belongs to it, though it be gone since long.
+        rename = erased.renamed if after["operation"] == operation else erased.cut
+        after["operation"] = rename(operation, read.operation)
+        after["resource"] = rename(resource, read.resource)
+        new: dict[str, Any] = {
+            name: text for name, text in after.items() if text != (getattr(row, name) or "")
+        }
         if row.caller in callers:
             new |= {"caller": self.alias, "address": None, "request_id": None}
         return new
@@ -228,6 +240,18 @@ class Traces:
         return removed, {"api_keys": len(bound.changed)}
 
 
+class _ReadEvent(NamedTuple):
+    """An event of the audit log with what its resource and its operation name."""
+
+    row: NamedEvent
+    resource: Sequence[Mention]
+    operation: Sequence[Mention]
+
+    @classmethod
+    def of(cls, row: NamedEvent) -> Self:
+        return cls(row, mentions(row.resource or ""), mentions(row.operation or ""))
+
+
 @dataclass(frozen=True)
 class BoundKeys:
     """The keys whose conditions name a scope.
@@ -271,10 +295,6 @@ class TraceStep:
 def _reaches(key: ApiKeyRow, engine: EngineName) -> bool:
     in_project = key.projects is None or engine.parent.project in key.projects
     return in_project and (key.engines is None or str(engine.engine) in map(str, key.engines))
-
-
-def _names_in(row: NamedEvent) -> Iterable[str]:
-    return (text for text in (row.resource, row.operation) if text)
 
 
 def _texts_of_operation(row: OperationRow) -> Iterable[str]:
