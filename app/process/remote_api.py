@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.adapters.terminal import FAILED, MISUSED, fail
+from app.process.progress import stoppable
 from app.settings.environment import PREFIX, environment
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 KEY_VARIABLE = f"{PREFIX}CLIENT_KEY"
 URL_VARIABLE = f"{PREFIX}CLIENT_URL"
 _DEFAULT_URL = "http://127.0.0.1:8000"
-_INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
 
 Url = Annotated[
     str | None,
@@ -53,11 +52,10 @@ def connected(url: str | None, key_file: Path | None) -> Iterator["ApiClient"]:
     address = url or environment().get(URL_VARIABLE, "").strip() or _DEFAULT_URL
     with ApiClient(address, _key(key_file)) as api:
         try:
-            yield api
+            with stoppable("Interrupted."):
+                yield api
         except RemoteError as error:
             fail(described(error), FAILED)
-        except KeyboardInterrupt:
-            fail("Interrupted.", _INTERRUPTED)
 
 
 def described(error: "RemoteError") -> str:

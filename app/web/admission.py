@@ -5,6 +5,7 @@ this order: a missing permission is reported before a missing resource, and noth
 engine out of the caller's reach.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -18,7 +19,14 @@ from app.adapters.inprocess import SURFACE
 from app.adapters.logs import request_id
 from app.kernel.audit import Audited, Auditor
 from app.kernel.auth import Caller, EngineDirectory
-from app.kernel.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
+from app.kernel.errors import (
+    Internal,
+    NotFound,
+    PermissionDenied,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+)
 from app.kernel.limits import MAX_COST, Limits
 from app.kernel.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.kernel.permissions import WHOLE_ENGINE, Permission
@@ -28,6 +36,7 @@ from app.web.demands import Demand
 from app.web.names import resource_named_by
 
 _OPERATION = re.compile(r"[0-9]{1,20}")
+_RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,22 @@ class Gate:
     limits: Limits
     auditor: Auditor
     audits_reads: bool
+
+    async def charge_part(self, caller: Caller, engine_id: int, cost: int) -> None:
+        """Charge a further part of a streamed body, once the rates allow it.
+
+        Raises:
+            ResourceExhausted: something else than a rate is used up.
+        """
+        while True:
+            try:
+                await self.limits.charge(caller, engine_id, cost)
+            except ResourceExhausted as error:
+                if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
+                    raise
+                await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
+            else:
+                return
 
 
 @asynccontextmanager

@@ -36,6 +36,16 @@ class Examination:
     batches: Batches | None = None
 
 
+def overdue(rows: str, table: str, column: str, condition: str = "true") -> Examination:
+    """Return the note on rows of a table, under a condition, whose time in a column has passed."""
+    return Examination(
+        CheckName.CONSEQUENCES,
+        f"select 'NOTE' as level, '{rows}, which the next sweep removes' as problem, engine_id,"  # noqa: S608 - names that features write
+        f" null as name from {table} where {condition} and {column} <= statement_timestamp()"
+        " and engine_id = coalesce(:engine, engine_id)",
+    )
+
+
 @dataclass(frozen=True)
 class CountedRows:
     """Rows that count: SQL expressions of what each one adds to the totals of its engine."""

@@ -1,6 +1,7 @@
 """Routes of bulk creation."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -139,11 +140,10 @@ async def import_memories(
         raise InvalidArgument(message, Reason.CONTENT_TYPE_NOT_JSON, http=415)
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
-    cost = _IMPORT_DEMAND.cost
     importing = Import(
         BulkService.of(context.resources),
         engine,
-        lambda: gate.limits.charge(caller, engine.engine, cost),
+        partial(gate.charge_part, caller, engine.engine, _IMPORT_DEMAND.cost),
         options,
     )
     return await importing.run(pieces(request))

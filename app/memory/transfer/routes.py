@@ -1,6 +1,5 @@
 """Routes of archives; the methods are this service's own."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -12,9 +11,8 @@ from starlette.responses import Response, StreamingResponse
 
 from app.adapters.db.session import Session
 from app.kernel.auth import Caller
-from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.limits import Limits
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
@@ -47,7 +45,6 @@ router = Router(
     },
 )
 _TYPES = frozenset({MEDIA_TYPE, "application/x-gzip", NDJSON_TYPE, "application/octet-stream"})
-_RETRY_SECONDS = 1.0
 
 _DESCRIPTIONS = {
     "vectors": "True: with the vectors of memories.",
@@ -163,19 +160,6 @@ async def restore_engine(
     async def record_end(session: Session) -> None:
         await gate.auditor.record(session, event)
 
-    charge = partial(_pay, gate.limits, caller, engine.engine)
+    charge = partial(gate.charge_part, caller, engine.engine, _RESTORE_DEMAND.cost)
     wanted = RestoreRequest(engine, bool(extend_recovery), once, record_end)
     return await Restore(context.resources, wanted, charge).run(pieces(request))
-
-
-async def _pay(limits: Limits, caller: Caller, engine_id: int) -> None:
-    """Charge a block, after waiting until the rates allow it."""
-    while True:
-        try:
-            await limits.charge(caller, engine_id, _RESTORE_DEMAND.cost)
-        except ResourceExhausted as error:
-            if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
-                raise
-            await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
-        else:
-            return

@@ -1,6 +1,6 @@
 """Statements by which `memory-bank check` examines artifacts."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination
+from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
 
@@ -34,14 +34,8 @@ where a.sha256 <> (
     where p.engine_id = a.engine_id and p.content_id = a.content_id
 )
 """  # noqa: S608 - of constants
-_CONSEQUENCES = """
-select 'NOTE' as level, 'expired artifacts, which the next sweep removes' as problem,
-    engine_id, null as name
-from task_artifacts
-where expire_time <= statement_timestamp() and engine_id = coalesce(:engine, engine_id)
-"""
 EXAMINATIONS = (
     Examination(CheckName.ARTIFACTS, _PAGES, Batches("task_artifacts", "content_id")),
-    Examination(CheckName.CONSEQUENCES, _CONSEQUENCES),
+    overdue("expired artifacts", "task_artifacts", "expire_time"),
 )
 COUNTED = (CountedRows("task_artifacts", {Counted.ARTIFACT_BYTES: "size_bytes"}),)

@@ -18,7 +18,7 @@ from app.adapters.behind import WriteBehind
 from app.adapters.cooperative import each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
-from app.kernel.errors import NotFound, Reason, ResourceExhausted, ServiceError
+from app.kernel.errors import NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk.logic.chunks import ImportLine, chunked
 from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
@@ -40,11 +40,10 @@ from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
 
 IMPORT = "memories.import"
 """Kind of the operation that stands for an import."""
-_RETRY_SECONDS = 1.0
 _LONG_BYTES = 32 * 1024
 
 Charge = Callable[[], Awaitable[None]]
-"""Charges a chunk to the rate limits; raises an error with the waiting time if it must wait."""
+"""Charges a chunk to the rate limits, and waits until they allow it."""
 
 
 _COUNTED = ("imported", "existing", "expired", "restored", "changed_here", "overwritten")
@@ -140,7 +139,7 @@ class Import:
         try:
             async for lines in chunked(pieces):
                 if self._has_begun:
-                    await self._pay()
+                    await self._charge()
                 self._has_begun = True
                 chunk = await self._prepare(lines)
                 await self._writing.start(self._write(chunk))
@@ -153,18 +152,6 @@ class Import:
         finally:
             await self._writing.settle()
         return self._answer()
-
-    async def _pay(self) -> None:
-        """Wait until the rate limits allow another chunk."""
-        while True:
-            try:
-                await self._charge()
-            except ResourceExhausted as error:
-                if error.reason is not Reason.RATE_LIMIT_EXCEEDED:
-                    raise
-                await asyncio.sleep(error.retry_after_seconds or _RETRY_SECONDS)
-            else:
-                return
 
     async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
         """Read lines, leave out those that need no writing, and embed the others."""

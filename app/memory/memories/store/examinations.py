@@ -1,6 +1,6 @@
 """Statements by which `memory-bank check` examines memories, their revisions and vectors."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination
+from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
 from app.memory.memories.store.roles import ColumnRole, Row, columns_of, counted_columns
@@ -125,28 +125,15 @@ where scope_hash <> (
 )
 """  # noqa: S608 - of constants
 
-_CONSEQUENCES = """
-select 'NOTE' as level, problem, engine_id, null as name
-from (
-    select 'deleted memories past their recovery, which the next sweep removes' as problem,
-        engine_id
-    from memories where recover_until <= statement_timestamp()
-    union all
-    select 'expired memories, which the next sweep removes', engine_id
-    from memories where delete_time is null and expire_time <= statement_timestamp()
-    union all
-    select 'expired revisions, which the next sweep removes', engine_id
-    from memory_revisions where expire_time <= statement_timestamp()
-) leaving
-where engine_id = coalesce(:engine, engine_id)
-"""
 
 EXAMINATIONS = (
     Examination(CheckName.NEWEST, _NEWEST, _MEMORIES),
     Examination(CheckName.VERSIONS, _VERSIONS, _MEMORIES),
     Examination(CheckName.VECTORS, _VECTORS, _MEMORIES),
     Examination(CheckName.SCOPE_HASH, _SCOPE_HASH, _MEMORIES),
-    Examination(CheckName.CONSEQUENCES, _CONSEQUENCES),
+    overdue("deleted memories past their recovery", "memories", "recover_until"),
+    overdue("expired memories", "memories", "expire_time", "delete_time is null"),
+    overdue("expired revisions", "memory_revisions", "expire_time"),
 )
 
 

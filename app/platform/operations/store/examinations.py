@@ -1,6 +1,6 @@
 """Statements by which `memory-bank check` examines operations."""
 
-from app.adapters.db.examinations import Examination
+from app.adapters.db.examinations import Examination, overdue
 from app.kernel.checks import CheckName
 
 _LEASES = """
@@ -11,13 +11,7 @@ from operations
 where state = 'RUNNING' and lease_until < statement_timestamp() - interval '10 minutes'
     and engine_id = coalesce(:engine, engine_id)
 """
-_CONSEQUENCES = """
-select 'NOTE' as level, 'old operations, which the next sweep removes' as problem,
-    engine_id, null as name
-from operations
-where remove_time <= statement_timestamp() and engine_id = coalesce(:engine, engine_id)
-"""
 EXAMINATIONS = (
     Examination(CheckName.OPERATIONS, _LEASES),
-    Examination(CheckName.CONSEQUENCES, _CONSEQUENCES),
+    overdue("old operations", "operations", "remove_time"),
 )

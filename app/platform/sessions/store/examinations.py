@@ -1,6 +1,6 @@
 """Statements by which `memory-bank check` examines sessions."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination
+from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
 
@@ -20,15 +20,9 @@ where s.engine_id = :engine and s.session_id > :after and s.session_id <= :last
     and not exists (select from erasures where engine_id = s.engine_id and scope is not null)
     and (found.number, found.first, found.last) <> (s.last_seq, 1, s.last_seq)
 """
-_CONSEQUENCES = """
-select 'NOTE' as level, 'expired sessions, which the next sweep removes' as problem,
-    engine_id, null as name
-from sessions
-where expire_time <= statement_timestamp() and engine_id = coalesce(:engine, engine_id)
-"""
 EXAMINATIONS = (
     Examination(CheckName.SESSIONS, _NUMBERS, Batches("sessions", "session_id")),
-    Examination(CheckName.CONSEQUENCES, _CONSEQUENCES),
+    overdue("expired sessions", "sessions", "expire_time"),
 )
 COUNTED = (
     CountedRows(
