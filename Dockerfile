@@ -50,7 +50,7 @@ VOLUME /data
 EXPOSE 8000
 USER 10001:10001
 # Whether it answers at all: a server that waits for its database must not be killed for that.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=15m --retries=3 \
  CMD ["python", "-c", "import http.client, os; c = http.client.HTTPConnection('127.0.0.1', int(os.environ.get('MEMORY_BANK_PORT', '8000')), timeout=4); c.request('GET', '/healthz'); raise SystemExit(c.getresponse().status != 200)"]
 ENTRYPOINT ["memory-bank"]
 CMD ["serve", "--host", "0.0.0.0"]

@@ -19,6 +19,7 @@ from app.adapters.postgres.restored import restored
 from app.adapters.postgres.server import variables_of
 from app.adapters.resources import open_resources
 from app.kernel.checks import CheckName, Level
+from app.kernel.errors import InvalidArgument
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
 from app.process import erasure_admin
@@ -77,8 +78,7 @@ def verified(directory: Path, report: Report) -> Iterator[tuple[Backup, str | No
         BackupError: there is none, or the catalog cannot be read.
     """
     folder = BackupFolder(directory)
-    folder.find(None)
-    for backup in folder.list_all():
+    for backup in folder.list_some():
         try:
             folder.chain_of(backup)
             backups.verify(folder, backup, report)
@@ -126,7 +126,6 @@ def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restore
     Raises:
         BackupError: the backup, the data folder or the list of erasures cannot be used, or the
             schema is not whole.
-        InvalidArgument: a list of erasures is none.
         PostgresStartError: the server cannot run.
         SchemaError: the backup has the schema of a later release.
         ServiceError: an erasure failed.
@@ -153,9 +152,12 @@ def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) ->
         )
     if asked.erasures and not asked.erasures.exists():
         raise BackupError(f"{asked.erasures} does not exist.")
-    text = joined(lists)
-    read_lines(text)
-    return text
+    for path in lists:
+        try:
+            read_lines(joined([path]))
+        except InvalidArgument as error:
+            raise BackupError(f"{path}: {error.message}") from error
+    return joined(lists)
 
 
 async def _faults(settings: Settings, url: str) -> list[str]:

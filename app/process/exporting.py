@@ -131,7 +131,7 @@ def _plain(block: Block) -> bytes:
 def _report(reader: ArchiveReader, target: Path | None) -> None:
     """Print what was exported and what was left out, beside what standard output has."""
     trailer = reader.end()
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in trailer.counts.items())
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in trailer.counts.items())
     typer.echo(f"Exported to {target or 'standard output'}: {counted}.", err=True)
     for name, told in trailer.left.items():
         typer.echo(f"Left out: {told.get('count')} {name}: {told.get('reason')}.", err=True)

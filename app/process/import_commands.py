@@ -5,6 +5,7 @@ Converters and the client are slow to import and so imported only when needed.
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from app.process.importing import Importer, Sending
 
 _STDIN, _STDIN_NAME = "-", "stdin"
+_SEVERAL = re.compile("=.*,[^,=]+=")
 
 _File = Annotated[
     str | None, typer.Argument(help="File with the memories; - reads the standard input.")
@@ -194,6 +196,8 @@ def _options(
 
     if source not in SOURCES:
         fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
+    if any(_SEVERAL.search(written) for written in scope):
+        fail("--scope: takes one KEY=VALUE; give each a --scope of its own.", MISUSED)
     pairs = _pairs("--scope", [written for written in scope if "=" in written])
     keys = tuple(key for written in scope if "=" not in written for key in written.split(","))
     if SOURCES[source].needs_keys and not keys:
@@ -224,6 +228,7 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
 
 
 def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path | None) -> None:
+    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as above
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
     from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
     from app.process.importing import Importer  # noqa: PLC0415 - as above
@@ -240,12 +245,17 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
         importer = Importer(api, sending, reading.options, noted, rejected, losses)
         broken: FileError | None = None
         try:
-            with reading.converted(losses, "Importing") as items:
-                for made in items:
-                    importer.add(made)
-        except FileError as error:
-            broken = error
-        importer.finish()
+            try:
+                with reading.converted(losses, "Importing") as items:
+                    for made in items:
+                        importer.add(made)
+            except FileError as error:
+                broken = error
+            importer.finish()
+        except (RemoteError, KeyboardInterrupt):
+            if importer.operations:
+                _report(importer, results)
+            raise
     _report(importer, results)
     if broken is not None:
         fail(str(broken), FAILED)

@@ -54,10 +54,10 @@ def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
         _note_of(wanted.file).unlink(missing_ok=True)
         for kind, count in answer["counts"].items():
             if count:
-                typer.echo(f"{kind}: {count}")
+                typer.echo(f"{kind}: {count:,}")
         for name, meaning in _PASSED.items():
             if answer[name]:
-                typer.echo(f"{meaning}: {answer[name]}")
+                typer.echo(f"{meaning}: {answer[name]:,}")
         if answer["vectors"] != "USED":
             typer.echo("Facts are embedded in the background; searches go by words meanwhile.")
         for warning in answer["warnings"]:

@@ -25,7 +25,6 @@ SHIELDED = {
     ("app.artifacts.tasks.services.uploads", "_begun"): "made here, and awaited once",
 }
 LOOPS = {
-    ("app.memory.transfer.services.restore", "run"): "each block is read in a thread",
     (
         "app.platform.limits.services.rates",
         "take",

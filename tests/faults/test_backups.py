@@ -230,6 +230,10 @@ def test_a_restore_needs_the_list_of_erasures(bank: Bank, tmp_path: Path) -> Non
     try:
         with pytest.raises(BackupError, match="--no-erasures"):
             restore(_settings(tmp_path), BackupRestore(bank.directory), _ignore)
+        given = tmp_path / "given"
+        given.write_text("{}\n")
+        with pytest.raises(BackupError, match="given: line 1"):
+            restore(_settings(tmp_path), BackupRestore(bank.directory, erasures=given), _ignore)
     finally:
         kept.write_text(content)
 
@@ -299,6 +303,16 @@ def test_chains_go_as_a_whole_and_only_if_one_that_stays_is_whole(tmp_path: Path
     folder.add(_entry("e", None))
     assert keep(folder, 2, _ignore) == ["a", "b"]
     assert [backup.id for backup in folder.list_all()] == ["before-x", "c", "d", "e"]
+
+
+def test_the_newest_of_several_databases_is_not_guessed(tmp_path: Path) -> None:
+    folder = BackupFolder(tmp_path)
+    for name, identifier in (("a", "1"), ("b", "2")):
+        folder.part_of(name).mkdir()
+        folder.add(_entry(name, None).model_copy(update={"system_identifier": identifier}))
+    with pytest.raises(BackupError, match="several databases; name one with --id: a, b"):
+        folder.find(None)
+    assert folder.find("a").id == "a"
 
 
 def _entry(name: str, parent: str | None) -> Backup:

@@ -28,6 +28,7 @@ def _import(*arguments: str) -> Result:
         ((_MEM0, "--from", "mem0", "--sessions"), "--sessions: must be used with letta or vertex"),
         ((_MEM0, "--from", "mem0", "--scope", "=1"), "--scope: must be KEY=VALUE"),
         ((_MEM0, "--from", "mem0", "--scope", "a,,b"), "--scope: must be KEY=VALUE, or KEY,KEY"),
+        ((_MEM0, "--from", "mem0", "--scope", "a=1,b=2"), "a --scope of its own"),
         ((_MEM0, "--from", "mem0", "--label", "a"), "--label: must be KEY=VALUE"),
         ((_MEM0, "--from", "mem0", "--metadata", "a"), "--metadata: must be KEY=VALUE"),
         ((_MEM0, "--from", "langgraph"), "--scope: must name the places of a namespace"),
@@ -64,6 +65,7 @@ def test_a_preview_counts_and_shows(tmp_path: Path) -> None:
         "Left out:",
         "  expired memories: 1",
         "  field internal_rank: 1",
+        "  relations: 1",
         "  updateTime before createTime: 1",
     ]
     assert ended.stdout.count("Before: ") == ended.stdout.count("After: ") == 3

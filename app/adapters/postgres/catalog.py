@@ -105,21 +105,33 @@ class BackupFolder:
             raise BackupError(f"{path} is damaged: it is no catalog of backups.") from error
         return [backup for backup in listed if self.place_of(backup.id).is_dir()]
 
+    def list_some(self) -> list[Backup]:
+        """Return the backups as `list_all` does.
+
+        Raises:
+            BackupError: there is none.
+        """
+        if listed := self.list_all():
+            return listed
+        raise BackupError(f"There is no backup in {self.path}.")
+
     def find(self, name: str | None) -> Backup:
         """Return the backup of an id, or the newest.
 
         Raises:
-            BackupError: there is no such backup.
+            BackupError: there is no such backup, or several databases have a newest one.
         """
-        listed = self.list_all()
-        if not listed:
-            raise BackupError(f"There is no backup in {self.path}.")
-        if name is None:
-            return listed[-1]
+        listed = self.list_some()
         for backup in listed:
             if backup.id == name:
                 return backup
         names = ", ".join(backup.id for backup in listed)
+        if name is None:
+            if len({backup.system_identifier for backup in listed}) == 1:
+                return listed[-1]
+            raise BackupError(
+                f"{self.path} has backups of several databases; name one with --id: {names}."
+            )
         raise BackupError(f"There is no backup {name} in {self.path}; there are: {names}.")
 
     def chain_of(self, backup: Backup) -> list[Backup]:

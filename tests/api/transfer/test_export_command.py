@@ -44,7 +44,7 @@ def test_an_archive_is_proven_and_private(server: LiveServer, tmp_path: Path) ->
     ended = _run(server, "--output", str(file), "--vectors", "--wait", "30")
     assert ended.exit_code == 0, ended.output
     assert "personal data in clear" in ended.stderr
-    assert "2 memory" in ended.stderr
+    assert "memory 2" in ended.stderr
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [*tmp_path.iterdir()] == [file]
     archive = file.read_bytes()

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -11,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
+from app.adapters.api_client import ApiClient, RemoteError
 from app.process.cli import app
 from tests.packaging.checkout import scratch_folder
 from tests.support.live import KEY, LiveServer, live_server
@@ -363,6 +366,34 @@ def test_a_file_that_breaks_off_keeps_what_was_read(bank: Bank, tmp_path: Path) 
     assert counts(bank.load(file, "mem0")) == {"Imported": 1, "Existing": 1}
 
 
+def test_what_was_stored_before_a_refusal_is_told(
+    bank: Bank, rows: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload, calls = ApiClient.upload, count()
+
+    def refused(api: ApiClient, *arguments: Any) -> Any:
+        if next(calls) > 0:
+            raise RemoteError("The disk is full.")
+        return upload(api, *arguments)
+
+    monkeypatch.setattr(ApiClient, "upload", refused)
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([*rows, _row(_ROWS)]))
+    ended = bank.load(file, "mem0")
+    assert (ended.exit_code, counts(ended)) == (1, {"Imported": _ROWS})
+    assert "The disk is full." in ended.stderr
+    assert f"import --undo {file}.result" in ended.stdout
+
+
+def test_a_scope_that_is_no_object_is_rejected(bank: Bank, tmp_path: Path) -> None:
+    file = tmp_path / "lines.ndjson"
+    file.write_text(json.dumps({"fact": "A fact.", "scope": "user 1"}) + "\n")
+    ended = bank.load(file, "jsonl", "--scope", "user_id=1")
+    assert (ended.exit_code, counts(ended)) == (1, {})
+    (line,) = Path(f"{file}.rejected.ndjson").read_text().splitlines()
+    assert json.loads(line)["reason"] == "SCOPE_INVALID"
+
+
 def test_a_key_without_the_permission_of_times_is_told_so(bank: Bank, tmp_path: Path) -> None:
     made = bank.http.post("/keys", json={"displayName": "mover", "roles": ["editor"]})
     assert made.status_code == 200, made.text
@@ -378,7 +409,8 @@ def test_a_key_without_the_permission_of_times_is_told_so(bank: Bank, tmp_path: 
 def test_a_service_that_is_not_there_is_named(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("x")
-    told = ["import", str(_DATA / "mem0.json"), "--from", "mem0", "--engine", "1"]
+    file = Path(shutil.copy(_DATA / "mem0.json", tmp_path))
+    told = ["import", str(file), "--from", "mem0", "--engine", "1"]
     ended = CliRunner().invoke(app, [*told, "--url", "http://127.0.0.1:9", "--key-file", str(key)])
     assert ended.exit_code == 1
     assert "127.0.0.1:9" in ended.stderr

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import httpx
@@ -15,9 +15,9 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.transfer.logic.fields import Kind
-from app.memory.transfer.logic.format import ArchiveWriter, line_of
-from app.memory.transfer.logic.kinds import OPERATION
-from app.memory.transfer.logic.memory_kinds import ENGINE
+from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
+from app.memory.transfer.logic.kinds import OPERATION, USAGE
+from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY_VECTOR
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY, START
 from tests.support.bank import ENGINE_URL, Json, ok
@@ -31,12 +31,15 @@ from tests.support.restores import (
     HEADER,
     archive_of,
     fields_of,
+    memory_of,
     zipped,
 )
 from tests.support.totals import held, recounted
 
 RESTORE = f"{ENGINE_URL}:restore"
 OTHER = "7e0c7f9e-0000-4000-8000-000000000000"
+# The head that `halfvec_send` writes, and two numbers.
+_HALVES = bytes(4) + bytes.fromhex("3c003c00")
 _OPERATION = {
     "operation_id": "7",
     "kind": "memories.create",
@@ -238,7 +241,9 @@ async def test_open_windows_of_recovery_can_be_extended(
         "recover_until": EXPORTED + timedelta(hours=47),
     }
     closed = {**deleted, "recover_until": EXPORTED - timedelta(minutes=1)}
-    await restored(client, archive_of(2, changed={0: deleted, 1: closed}), extendRecovery="true")
+    archive = archive_of(2, changed={0: deleted, 1: closed})
+    answer = await restored(client, archive, extendRecovery="true")
+    assert answer["pastRecovery"] == 1
     async with database.snapshot() as session:
         rows = await session.execute(text("select recover_until from memories order by memory_id"))
         ends = [row[0] for row in rows]
@@ -313,6 +318,63 @@ async def test_the_header_teaches_no_length_of_a_model(
     header = replace(HEADER, embedding_model=serving, dimensions=7, options=options)
     await restored(client, archive_of(1, header=header))
     assert await count(database, "embedding_models") == 0
+
+
+def _with(kind: Kind, *rows: dict[str, Any], header: Header = HEADER) -> bytes:
+    """Return an archive of an engine, one memory, and lines of another kind."""
+    writer = ArchiveWriter()
+    lines = [writer.header(header), writer.add(ENGINE, fields_of(ENGINE))]
+    if kind is MEMORY_VECTOR:
+        lines.append(writer.add_memory(*memory_of(1)))
+    lines += [writer.add(kind, fields_of(kind, **row)) for row in rows]
+    return b"".join([*lines, writer.end({})])
+
+
+async def test_a_vector_of_another_length_than_its_models_is_refused(
+    client: httpx.AsyncClient, resources: Resources
+) -> None:
+    other = f"{ENGINE_URL.rpartition('/')[0]}/{await _other_engine(client)}"
+    ok(await client.post(f"{other}/memories", json={"fact": "A fact.", "scope": {"a": "b"}}))
+    options = {**HEADER.options, "vectors": True}
+    header = replace(
+        HEADER, embedding_model=resources.embedder.model_id, dimensions=384, options=options
+    )
+    short = {"memory_id": "m000001", "model_id": header.embedding_model, "vector": _HALVES}
+    answer = await client.post(
+        RESTORE, content=zipped(_with(MEMORY_VECTOR, short, header=header)), headers=GZIP
+    )
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
+    assert "another length" in answer.json()["error"]["message"]
+
+
+async def _other_engine(client: httpx.AsyncClient) -> str:
+    made = ok(await client.post(ENGINE_URL.rpartition("/")[0], json={}))
+    return str(made["response"]["name"].rpartition("/")[2])
+
+
+async def test_what_the_engine_has_used_still_counts(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    async with database.transaction() as session:
+        await session.execute(
+            text(
+                "insert into model_usage (engine_id, day, model_id, kind, calls, input_tokens,"
+                " output_tokens, milliseconds, cost) values"
+                " (1, '2026-01-15', 'm', 'k', 3, 900, 10, 5, 0.5),"
+                " (1, '2026-01-14', 'm', 'k', 1, 1, 1, 1, null)"
+            )
+        )
+    used = {"model_id": "m", "kind": "k", "calls": 7, "input_tokens": 100, "milliseconds": 1}
+    days = [
+        {**used, "day": date(2026, 1, 14), "output_tokens": 1, "cost": 2.0},
+        {**used, "day": date(2026, 1, 15), "output_tokens": 10, "cost": 0.25},
+    ]
+    await restored(client, _with(USAGE, *days))
+    async with database.snapshot() as session:
+        rows = await session.execute(
+            text("select calls, input_tokens, milliseconds, cost from model_usage order by day")
+        )
+        assert [tuple(row) for row in rows] == [(7, 100, 1, None), (7, 900, 5, 0.5)]
 
 
 async def test_the_archive_that_ends_a_restore_is_the_one_that_began(

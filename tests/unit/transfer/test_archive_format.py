@@ -17,7 +17,7 @@ from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
 from app.memory.transfer.logic.kinds import BY_NAME, KINDS
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, REVISION
-from app.memory.transfer.logic.reading import ArchiveReader, Block, is_later
+from app.memory.transfer.logic.reading import ArchiveReader, Block, Line, is_later
 
 _NOW = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
 _HEADER = Header(
@@ -132,6 +132,35 @@ def test_a_long_history_goes_on_in_lines_of_its_own() -> None:
     assert [line.values["version"] for line in lines[2:52]] == [*range(101, 151)]
 
 
+def test_a_history_too_long_for_a_line_goes_on_in_further_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.memory.transfer.logic.format.MAX_LINE_BYTES", 3_000)
+    lines = [line for block in _read([b"".join(_lines(2, 30))]) for line in block.lines]
+    assert {line.kind.name for line in lines} == {"engine", "memory", "revision"}
+    found = [*lines[1].revisions, *(one.values for one in lines[2 : lines.index(_second(lines))])]
+    assert [revision["version"] for revision in found] == [*range(1, 31)]
+
+
+def _second(lines: Sequence[Line]) -> Line:
+    """Return the second memory."""
+    return [line for line in lines if line.kind is MEMORY][1]
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"a b": {"count": 1, "reason": "x"}},
+        {"a": {"count": "1", "reason": "x"}},
+        {"a": {"count": 1, "reason": "\x1b[2J"}},
+        {"a": {"count": 1, "reason": "x" * 201}},
+        {"a": 1},
+    ],
+)
+def test_what_an_archive_lacks_is_told_as_exports_do(left: dict[str, Any]) -> None:
+    assert "trailer is not that" in _refusal(_forged(_ENGINE_LINE, left=left)).message
+
+
 def test_a_block_ends_after_a_mebibyte() -> None:
     blocks = _read([b"".join(_lines(40, 1, "x" * 100_000))])
     assert max(len(block.lines) for block in blocks) <= 12
@@ -214,7 +243,9 @@ def test_disorder_is_refused(change: Callable[[list[bytes]], list[bytes]], messa
     assert message in error.message
 
 
-def _forged(*lines: tuple[str, dict[str, Any]], release: str = "0.1.0") -> bytes:
+def _forged(
+    *lines: tuple[str, dict[str, Any]], release: str = "0.1.0", left: dict[str, Any] | None = None
+) -> bytes:
     """Return an archive with these lines, whose digests are right."""
     writer = ArchiveWriter()
     header = Header(**{**vars(_HEADER), "release": release})
@@ -222,7 +253,7 @@ def _forged(*lines: tuple[str, dict[str, Any]], release: str = "0.1.0") -> bytes
     for name, fields in lines:
         kind = BY_NAME.get(name) or Kind(name, "", (), ())
         parts.append(writer.add(kind, fields))
-    return b"".join([*parts, writer.end({})])
+    return b"".join([*parts, writer.end(left or {})])
 
 
 _ENGINE_LINE = ("engine", ENGINE.encode(_row(ENGINE)))

@@ -234,7 +234,9 @@ class ArchiveWriter:
 
     def add(self, kind: Kind, fields: Mapping[str, Any]) -> bytes:
         """Return a line, and the check after it where it ends a block."""
-        line = line_of(kind.name, fields)
+        return self._added(kind, line_of(kind.name, fields))
+
+    def _added(self, kind: Kind, line: bytes) -> bytes:
         if len(line) > MAX_LINE_BYTES:
             raise ValueError(f"A line of the kind {kind.name} has more than {MAX_LINE_BYTES} bytes")
         self._tally.add(kind.name, line)
@@ -245,8 +247,18 @@ class ArchiveWriter:
     def add_memory(
         self, memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
     ) -> bytes:
-        """Return the line of a memory with the first of its revisions, as `add` does."""
-        return self.add(MEMORY, memory_fields(memory, revisions))
+        """Return the line of a memory with its revisions, as `add` does.
+
+        The later revisions become lines of their own where the line would be too long.
+        """
+        kept = len(revisions)
+        while True:
+            line = line_of(MEMORY.name, memory_fields(memory, revisions[:kept]))
+            if len(line) <= MAX_LINE_BYTES or not kept:
+                break
+            kept //= 2
+        further = (self.add_revision(revision) for revision in revisions[kept:])
+        return self._added(MEMORY, line) + b"".join(further)
 
     def add_revision(self, revision: Mapping[str, Any]) -> bytes:
         """Return the line of a revision that its memory's line has no room for."""

@@ -283,7 +283,7 @@ OPERATION = Kind(
     names=frozenset({"response", "error", "details"}),
 )
 """A finished operation: undo reads what it did."""
-_USAGE = Kind(
+USAGE = Kind(
     "usage",
     "model_usage",
     ("day", "model_id", "kind"),
@@ -316,7 +316,7 @@ KINDS = (
     ARTIFACT,
     PAGE,
     OPERATION,
-    _USAGE,
+    USAGE,
 )
 """All kinds in the order of an archive, but that revisions stand right after their memory."""
 SESSION_KINDS = frozenset({_USER_STATE, _APP_STATE, SESSION, _EVENT, _SUMMARY})

@@ -26,6 +26,7 @@ from typing import Any
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
+from app.kernel.text import is_storable
 from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, truncated, unknown
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import (
@@ -45,6 +46,8 @@ from app.memory.transfer.logic.memory_kinds import MEMORY, REVISION
 from app.memory.transfer.logic.unpacking import Unpacking
 
 _KIND = re.compile(rb'\{"kind":"(\w{1,64})"')
+_NAME = re.compile(r"\w{1,64}")
+_REASON_CHARS = 200
 _NUMBERS = re.compile(r"[0-9]{1,9}")
 
 
@@ -260,14 +263,26 @@ class ArchiveReader:
         if self._block:
             raise invalid(f"After line {self._tally.lines}, a check is missing.")
         left = fields.get("left")
-        is_told = isinstance(left, dict) and all(isinstance(one, dict) for one in left.values())
-        if not is_told or not self._tally.lines:
+        if not isinstance(left, dict) or not _is_told(left) or not self._tally.lines:
             raise invalid("The trailer is not that of an archive.")
-        expected = self._tally.trailer(left if isinstance(left, dict) else {})
+        expected = self._tally.trailer(left)
         for name, value in expected.wire().items():
             if fields.get(name) != value:
                 raise invalid(f"The trailer: its {name} are not those of the lines before it.")
         self.trailer = expected
+
+
+def _is_told(left: Mapping[str, Any]) -> bool:
+    """Return True if what an archive lacks is told as exports do: people are shown it."""
+    return all(
+        _NAME.fullmatch(name)
+        and isinstance(told, dict)
+        and isinstance(told.get("count"), int)
+        and isinstance(reason := told.get("reason"), str)
+        and reason.isprintable()
+        and len(reason) <= _REASON_CHARS
+        for name, told in left.items()
+    )
 
 
 def is_later(release: str, other: str) -> bool:
@@ -285,10 +300,12 @@ def _parsed(line: bytes, named: str) -> dict[str, Any]:
     try:
         # Python would take half a character from bytes.
         value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)
-        if b"\\u" in line:
-            _check_texts(value)
+        # Only an escape can write what cannot be stored.
+        is_readable = b"\\u" not in line or is_storable(value)
     except (ValueError, RecursionError):
-        raise invalid(f"{named} is no JSON that an archive has.") from None
+        value, is_readable = None, False
+    if not is_readable:
+        raise invalid(f"{named} is no JSON that an archive has.")
     if not isinstance(value, dict):
         raise invalid(f"{named} is no JSON object.")
     return value
@@ -303,25 +320,3 @@ def _finite(written: str) -> float:
     if not math.isfinite(number):
         raise ValueError("infinite")
     return number
-
-
-def _check_texts(value: Any) -> None:  # noqa: ANN401 - JSON
-    """Refuse texts with U+0000 or half a character, which only an escape can write.
-
-    Raises:
-        ValueError: there is one.
-    """
-    match value:
-        case str():
-            value.encode()
-            if "\x00" in value:
-                raise ValueError("U+0000")
-        case dict():
-            for key, item in value.items():
-                _check_texts(key)
-                _check_texts(item)
-        case list():
-            for item in value:
-                _check_texts(item)
-        case _:
-            pass

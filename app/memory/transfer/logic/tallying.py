@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from app.memory.transfer.logic.codecs import write_time
 from app.memory.transfer.logic.format import Header, Trailer
@@ -13,28 +13,51 @@ from app.memory.transfer.logic.reading import Block
 _EXPIRING = (MEMORY, SESSION, NAMESPACE, ARTIFACT)
 
 
+@dataclass(frozen=True)
+class Recovery:
+    """The ends of windows of recovery in a restored engine.
+
+    Attributes:
+        export_time: windows that had ended by then stay as they are.
+        later: the time by which the others end later.
+    """
+
+    export_time: datetime
+    later: timedelta
+
+    def end(self, until: datetime) -> datetime:
+        """Return the end of a window that the archive has ending at `until`.
+
+        Raises:
+            OverflowError: it is after the year 9999.
+        """
+        return until if until <= self.export_time else until + self.later
+
+
 @dataclass
 class PassedLines:
     """The lines of an archive that come back and go with the next sweep.
 
     Attributes:
-        now: the present time; until it is set, nothing is counted.
+        now: the present time.
+        windows: the ends of windows of recovery.
         recovery: deleted memories whose window of recovery has ended.
         expiry: memories, sessions, namespaces and artifacts that have expired.
     """
 
-    now: datetime | None = None
+    now: datetime
+    windows: Recovery
     recovery: int = 0
     expiry: int = 0
 
     def add(self, block: Block) -> None:
         """Count the lines of a block."""
         for line in block.lines:
-            if self.now is None or line.kind not in _EXPIRING:
+            if line.kind not in _EXPIRING:
                 continue
             until, ends = line.values.get("recover_until"), line.values["expire_time"]
             if until is not None:
-                self.recovery += until <= self.now
+                self.recovery += self.windows.end(until) <= self.now
             elif ends is not None:
                 self.expiry += ends <= self.now
 

@@ -25,7 +25,7 @@ from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
-from app.memory.transfer.logic.tallying import PassedLines, warnings_of
+from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
 from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
@@ -95,7 +95,7 @@ class Restore:
         self._state: RestoreState | None = None
         self._known: RestoreReasoningEngineResponse | None = None
         """The answer of a restore of this archive that had ended before."""
-        self._passed = PassedLines()
+        self._passed: PassedLines | None = None
         self._read: list[Block] = []
         """Blocks that are not being written yet."""
         self._writing = WriteBehind()
@@ -133,10 +133,13 @@ class Restore:
             assert reader.header is not None
             self._header = reader.header
             self._state = await self._begin(reader.header)
-            self._passed.now = self._resources.clock.now()
+            self._passed = PassedLines(
+                self._resources.clock.now(), self._windows(reader.header, self._state)
+            )
         else:
             await self._charge()
-        self._passed.add(block)
+        if self._passed is not None:
+            self._passed.add(block)
         if self._state is not None and block.last >= self._state.next_line:
             self._read.append(block)
         is_enough = sum(one.size for one in self._read) >= _TOGETHER_BYTES
@@ -226,15 +229,18 @@ class Restore:
 
     def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
         uses_vectors = self._uses_vectors(row, header)
-        since = max(timedelta(), state.start_time - header.export_time)
         return Target(
             name=self._name,
             language=search_language(config_of(row)),
             model_id=header.embedding_model if uses_vectors else None,
-            later=since if self._wanted.extends_recovery else timedelta(),
-            export_time=header.export_time,
+            windows=self._windows(header, state),
             now=self._resources.clock.now(),
         )
+
+    def _windows(self, header: Header, state: RestoreState | None) -> Recovery:
+        if state is None or not self._wanted.extends_recovery:
+            return Recovery(header.export_time, timedelta())
+        return Recovery(header.export_time, max(timedelta(), state.start_time - header.export_time))
 
     def _uses_vectors(self, row: EngineRow, header: Header) -> bool:
         is_serving = row.embedding_model is not None
@@ -250,8 +256,9 @@ class Restore:
         self, trailer: Trailer, passed_over: dict[str, int]
     ) -> RestoreReasoningEngineResponse:
         """End the restore in the transaction that accepts the trailer."""
-        header, resources = self._header, self._resources
+        header, passed, resources = self._header, self._passed, self._resources
         assert header is not None
+        assert passed is not None
         async with resources.db.in_parts().transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -272,8 +279,8 @@ class Restore:
             answer = RestoreReasoningEngineResponse(
                 counts={kind.name: trailer.counts.get(kind.name, 0) for kind in KINDS},
                 vectors=used,
-                past_recovery=self._passed.recovery,
-                past_expiry=self._passed.expiry,
+                past_recovery=passed.recovery,
+                past_expiry=passed.expiry,
                 warnings=warnings_of(header, trailer, passed_over),
             )
             once = self._wanted.once(header.archive_id)

@@ -3,7 +3,6 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,7 +19,7 @@ from app.platform.operations.store.tables import OperationRow
 
 _KEPT = ("memories", "sessions", "user_states", "app_states", "streams", "task_namespaces")
 """Tables of which an engine has no row that is to be filled."""
-_REPLACED = ("tool_policies", "operations", "model_usage")
+_REPLACED = ("tool_policies", "operations")
 """Tables whose rows the archive's replace: without the former, they tell of nothing."""
 _OF_ENGINE = ("engines.create", "engines.update")
 """Kinds of operations that are not in an archive: they tell of this engine."""
@@ -98,8 +97,3 @@ async def advance(session: Session, engine_id: int, state: RestoreState) -> None
 async def finish(session: Session, engine_id: int, now: datetime) -> EngineRow:
     """End a restore: the engine serves from the commit on."""
     return await engines.update_engine(session, engine_id, {"restore": None, "update_time": now})
-
-
-def names() -> Collection[str]:
-    """Return the tables that decide whether an engine is empty, and those that are replaced."""
-    return {*_KEPT, *_REPLACED}

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from app.adapters.db.bulk import insert_rows
+from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.errors import state_of
 from app.adapters.db.session import Session
 from app.kernel.errors import InvalidArgument, Reason
@@ -21,9 +21,10 @@ from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
 from app.memory.transfer.logic.fields import Kind
-from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE
+from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE, USAGE
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
 from app.memory.transfer.logic.reading import Line
+from app.memory.transfer.logic.tallying import Recovery
 from app.memory.transfer.store.tables import renamed_of, row_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
@@ -33,6 +34,7 @@ from app.platform.operations.logic.states import OperationState
 _OF_VALUES = {"22", "23", "54"}
 """Classes of SQLSTATE for values that do not fit: data, constraints, limits."""
 _ENDED = {OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED}
+_USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
 
@@ -52,16 +54,14 @@ class Target:
         name: its full name.
         language: its text-search configuration; None detects it from each fact.
         model_id: the model whose vectors are used; None: facts are embedded anew.
-        later: the time by which windows of recovery end later.
-        export_time: of the archive; windows that had ended by then stay as they are.
+        windows: the ends of windows of recovery.
         now: the present time.
     """
 
     name: EngineName
     language: str | None
     model_id: str | None
-    later: timedelta
-    export_time: datetime
+    windows: Recovery
     now: datetime
 
 
@@ -144,7 +144,7 @@ async def _write_kind(session: Session, target: Target, kind: Kind, lines: Seque
             else rows
         )
         whole = [{**row, "engine_id": engine_id} for row in rows]
-        await insert_rows(row_of(kind.table), session, whole, as_sent=True)
+        await insert_rows(row_of(kind.table), session, whole, _TAKEN.get(kind.name), as_sent=True)
 
 
 def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
@@ -156,12 +156,11 @@ def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
 
 
 def _later(target: Target, memory: Values) -> Values:
-    """Return a memory whose window of recovery was still open at the export with a later end."""
-    until = memory["recover_until"]
-    if until is None or until <= target.export_time:
+    """Return a memory with the end that its window of recovery has here."""
+    if (until := memory["recover_until"]) is None:
         return memory
     try:
-        return {**memory, "recover_until": until + target.later}
+        return {**memory, "recover_until": target.windows.end(until)}
     except OverflowError:
         message = "A memory could be recovered until after the year 9999."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
@@ -185,6 +184,10 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
     }
     if given.keys() != used.keys():
         message = "A vector belongs to a memory without a fact, or to none."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    length = await engines.find_length(session, target.model_id)
+    if any(len(vector) != length for vector in used.values()):
+        message = "A vector has another length than those of its model."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     ids = list(given)
     done = await vectors.embed(session, engine_id, target.model_id, given, target.now)
@@ -234,6 +237,27 @@ async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) 
     ]
 
 
+async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
+    """Return usage with the larger of each number and the engine's own.
+
+    What the engine has used today still counts against its budget.
+    """
+    table = table_of(USAGE.table)
+    own = await session.execute(select(table).where(table.c.engine_id == target.name.engine))
+    known = {tuple(row[name] for name in USAGE.key): row for row in own.mappings()}
+
+    def larger(row: Values) -> Values:
+        other = known.get(USAGE.key_of(row), row)
+        # A cost that is not known stays so.
+        most = {
+            name: None if None in (row[name], other[name]) else max(row[name], other[name])
+            for name in _USED
+        }
+        return {**row, **most}
+
+    return [larger(row) for row in rows]
+
+
 def _is_of_scopes(scopes: Any) -> bool:  # noqa: ANN401 - JSON
     return scopes is None or all(
         isinstance(values, list) and all(isinstance(value, str) for value in values)
@@ -247,5 +271,8 @@ _COMPLETING: Mapping[
     PAGE.name: _placed_pages,
     ARTIFACT.name: _begun_artifacts,
     OPERATION.name: _named_operations,
+    USAGE.name: _most_usage,
 }
-"""By kind: what adds to its rows the columns that an archive lacks."""
+"""By kind: what completes its rows by what the archive does not know."""
+_TAKEN = {USAGE.name: Conflict(("engine_id", *USAGE.key), _USED)}
+"""By kind: the handling of rows that an empty engine may have."""

@@ -18,6 +18,7 @@ from app.memory.transfer.logic.importers.drafts import (
 from app.memory.transfer.logic.importers.rules import moment_of
 
 CONTAINERS = ("edges", "facts")
+BESIDE = ("nodes", "episodes", "communities")
 _KNOWN = (
     *("uuid", "uuid_", "fact", "name", "group_id", "created_at", "expired_at", "valid_at"),
     *("invalid_at", "attributes", "fact_embedding", "score", "relevance"),

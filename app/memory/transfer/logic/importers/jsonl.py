@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from app.memory.transfer.logic.importers.drafts import (
     Draft,
+    ItemError,
     Made,
     Options,
     Record,
@@ -19,10 +20,12 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
     """Yield a line as it is; one without an id gets one, so that it can be sent again."""
     del options
     item = fields_of(record.value, "scope")
-    scope, memory_id = item["scope"], id_of(item.get("memoryId"))
+    scope, memory_id = item["scope"] or {}, id_of(item.get("memoryId"))
+    if not isinstance(scope, dict):
+        raise ItemError("SCOPE_INVALID", "The field scope must be an object.")
     yield Draft(
         fact=item.get("fact"),
-        scope=scope if isinstance(scope, dict) else {},
+        scope=scope,
         source_id=memory_id,
         memory_id=memory_id,
         create_time=item.get("createTime"),

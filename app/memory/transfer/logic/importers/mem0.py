@@ -18,6 +18,7 @@ from app.memory.transfer.logic.importers.drafts import (
 )
 
 CONTAINERS = ("results", "memories")
+BESIDE = ("relations",)
 _SCOPE = ("user_id", "agent_id", "run_id")
 _BESIDE = ("actor_id", "role", "app_id", "categories")
 """Fields that become metadata."""

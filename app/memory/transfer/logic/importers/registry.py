@@ -1,7 +1,7 @@
 """The sources that can be imported from, and the way from their records to lines (pure)."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -39,6 +39,7 @@ class Product:
         members: names of its file in a zip; none: the only one of JSON.
         needs_keys: true if `--scope a,b` has to name the places of a namespace.
         has_sessions: true if its files can have conversations.
+        beside: lists of a document, beside those of its records, that are left out.
     """
 
     convert: Convert
@@ -46,16 +47,17 @@ class Product:
     members: Sequence[str] = ()
     needs_keys: bool = False
     has_sessions: bool = False
+    beside: Sequence[str] = ()
 
 
 SOURCES = MappingProxyType(
     {
-        "mem0": Product(mem0.convert, mem0.CONTAINERS),
+        "mem0": Product(mem0.convert, mem0.CONTAINERS, beside=mem0.BESIDE),
         "openmemory": Product(openmemory.convert, openmemory.CONTAINERS, openmemory.MEMBERS),
         "vertex": Product(vertex.convert, vertex.CONTAINERS, has_sessions=True),
         "hindsight": Product(hindsight.convert, hindsight.CONTAINERS),
-        "zep": Product(edges.convert, edges.CONTAINERS),
-        "graphiti": Product(edges.convert, edges.CONTAINERS),
+        "zep": Product(edges.convert, edges.CONTAINERS, beside=edges.BESIDE),
+        "graphiti": Product(edges.convert, edges.CONTAINERS, beside=edges.BESIDE),
         "letta": Product(letta.convert, letta.CONTAINERS, has_sessions=True),
         "langgraph": Product(langgraph.convert, langgraph.CONTAINERS, needs_keys=True),
         "mcp-memory": Product(mcp_memory.convert, mcp_memory.CONTAINERS),
@@ -104,8 +106,9 @@ def converted(
     records: Iterable[Record], options: Options, losses: Counter[str]
 ) -> Iterator[Converted]:
     """Yield what an import sends and rejects; what is left out is counted in `losses`."""
-    convert = SOURCES[options.source].convert
-    for record in records:
+    product = SOURCES[options.source]
+    convert = product.convert
+    for record in _counting_beside(records, product, losses):
         if record.error is not None:
             yield Rejected(record.number, "NOT_JSON", record.error, record.value)
             continue
@@ -122,6 +125,25 @@ def converted(
         except RecursionError:
             # Such an item cannot be written, either.
             yield Rejected(record.number, "ITEM_TOO_DEEP", "The item has too many levels.", None)
+
+
+def _counting_beside(
+    records: Iterable[Record], product: Product, losses: Counter[str]
+) -> Iterator[Record]:
+    """Yield records; count what a document has beside them once all of it is read."""
+    heading: Mapping[str, Any] = {}
+
+    def count() -> None:
+        for name in product.beside:
+            if isinstance(held := heading.get(name), list) and held:
+                losses[name] += len(held)
+
+    for record in records:
+        if record.heading is not heading:
+            count()
+            heading = record.heading
+        yield record
+    count()
 
 
 def _checked(

@@ -5,12 +5,12 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from app.kernel.names import CHOSEN_ID
-from app.kernel.text import UNSTORABLE
+from app.kernel.text import is_storable
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Json, Options
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
@@ -56,7 +56,7 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
 
 def check_storable(line: Json) -> None:
     """Raise ItemError if a text of the line cannot be stored."""
-    if any(UNSTORABLE.search(text) for text in _texts(line)):
+    if not is_storable(line):
         raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
 
 
@@ -195,16 +195,3 @@ def _typed(name: str, value: Any) -> Json | None:  # noqa: ANN401 - any JSON val
         return {"timestampValue": format_timestamp(moment)}
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return {"stringValue": text} if len(text) <= _MAX_METADATA_CHARS else None
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Yield the texts of a value, names included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
