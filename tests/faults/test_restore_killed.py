@@ -87,7 +87,7 @@ def test_a_restore_goes_on_after_each_kill(*, is_nightly: bool) -> None:
                 running.wait()
             ended = restoring.begin()
             assert ended.wait(_SOON_SECONDS) == 0, restoring.output.read_text()
-            assert f"memory: {memories}\n" in restoring.output.read_text()
+            assert f"memory: {memories:,}\n" in restoring.output.read_text()
             with open_client(restoring.server.url) as client:
                 engines = client.get(_LIST).json()["reasoningEngines"]
                 counts = sorted(_count(client, engine["name"]) for engine in engines)
