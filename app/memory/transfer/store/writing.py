@@ -38,9 +38,10 @@ _USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
 
-_SETTINGS = text(
-    "select set_config('plan_cache_mode', 'force_generic_plan', true),"
-    " set_config('synchronous_commit', 'off', true)"
+_PREPARING = (
+    text("discard plans"),
+    text("set local plan_cache_mode = force_generic_plan"),
+    text("set local synchronous_commit = off"),
 )
 
 Values = dict[str, Any]
@@ -104,8 +105,8 @@ async def _prepare_connection(session: Session) -> None:
     A crash loses the newest blocks with the number of the next line; the end of the restore, whose
     commit waits, makes all of them last.
     """
-    await session.execute(text("discard plans"))
-    await session.execute(_SETTINGS)
+    for statement in _PREPARING:
+        await session.execute(statement)
 
 
 @contextmanager
