@@ -228,8 +228,8 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
 
 
 def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path | None) -> None:
-    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as above
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
+    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as the module says
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as above
     from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
     from app.process.importing import Importer  # noqa: PLC0415 - as above
 

@@ -4,7 +4,7 @@ Each function looks at one batch in the caller's transaction, and changes it unl
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain, compress
@@ -27,7 +27,7 @@ from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.erasure import KeptAnswer
 from app.platform.operations.store.tables import OperationRow
 
-_SLICE_ROWS = 300
+_SMALL_ROWS, _LARGE_ROWS = 300, 100
 """Rows of a batch that are read at once: fewer take longer in all, more hold up the event loop."""
 _RENAMED_ROWS = 60
 """Rows of a statement that renames: it takes the database longer than to read them."""
@@ -97,9 +97,9 @@ class Traces:
         renamed = partial(self._rename_events, callers=callers, is_dry=is_dry)
         pruned = partial(self._prune_operations, is_dry=is_dry)
         return [
-            TraceStep("request_ids", requests, removes=True),
-            TraceStep("audit_events", renamed, removes=False),
-            TraceStep("operations", pruned, removes=False),
+            TraceStep("request_ids", requests, _SMALL_ROWS, removes=True),
+            TraceStep("audit_events", renamed, _SMALL_ROWS, removes=False),
+            TraceStep("operations", pruned, _LARGE_ROWS, removes=False),
         ]
 
     async def _rename_events(
@@ -274,16 +274,19 @@ class TraceStep:
         table: its name in the certificate.
         work: works on the rows after one, None at the start, at most so many; it returns how many
             concern the scope, and the row to go on after, None at the end.
+        slice_rows: rows that are read at once.
         removes: True if it removes the rows rather than changes them.
     """
 
     table: str
     work: Callable[[Session, Any, int], Awaitable[tuple[int, Any]]]
+    slice_rows: int
+    _: KW_ONLY
     removes: bool
 
     async def run(self, session: Session, after: Any, limit: int) -> tuple[int, Any]:  # noqa: ANN401 - a key
         """Work on a batch of some `limit` rows, as `work` does, in slices."""
-        count, rows = 0, min(limit, _SLICE_ROWS)
+        count, rows = 0, min(limit, self.slice_rows)
         for _ in range(0, limit, rows):
             more, after = await self.work(session, after, rows)
             count += more
