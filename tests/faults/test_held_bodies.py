@@ -29,6 +29,7 @@ _PROBES = 100
 """Of each kind, at least."""
 _LONG = 150
 _LONG_BYTES = 8 * 1024 * 1024
+_LONG_SECONDS = 3.0
 _GROWS_BY_MIB = 300
 _HEALTH_SECONDS = 1.0
 _END_SECONDS = 15
@@ -113,8 +114,8 @@ def test_slow_bodies_of_one_key_shut_nobody_out(server: LiveServer, admin: httpx
     assert len(asked) == 3
     assert min(found.values()) >= _PROBES
     assert grown < _GROWS_BY_MIB
-    assert told.answers[_TOO_MANY] > 0
-    assert set(told.answers) <= {_TOO_MANY, _GIVEN_UP}, told
+    assert told[_TOO_MANY] > 0
+    assert set(told) <= {_TOO_MANY, _GIVEN_UP}, told
 
 
 def test_long_bodies_neither_fill_the_memory_nor_keep_the_process_from_ending(
@@ -124,8 +125,11 @@ def test_long_bodies_neither_fill_the_memory_nor_keep_the_process_from_ending(
     before = _resident_mib(server)
     grown, took = 0.0, _TIMEOUT_SECONDS + 0.0
     with held(Holding(server.port, _LONG, head, _LONG_BYTES - 10)) as told:
-        until = time.monotonic() + 3
-        while time.monotonic() < until:
+        start = time.monotonic()
+        # A busy machine may need longer than that to refuse the first.
+        while (held_for := time.monotonic() - start) < _LONG_SECONDS or (
+            not told[_TOO_MANY] and held_for < _TIMEOUT_SECONDS
+        ):
             began = time.monotonic()
             assert httpx.get(f"{server.url}/healthz", timeout=_TIMEOUT_SECONDS).status_code == 200
             took = time.monotonic() - began
@@ -134,4 +138,4 @@ def test_long_bodies_neither_fill_the_memory_nor_keep_the_process_from_ending(
         assert grown < _GROWS_BY_MIB
         server.process.terminate()
         assert server.process.wait(timeout=_END_SECONDS) == 0
-    assert told.answers[_TOO_MANY] > 0
+    assert told[_TOO_MANY] > 0

@@ -9,10 +9,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
+from threading import Thread
 
 from typing_extensions import override
 
@@ -45,30 +45,15 @@ class Holding:
     again: bool = False
 
 
-@dataclass
-class Told:
-    """What the clients were told.
-
-    Attributes:
-        answers: by status and reason, such as `429 TOO_MANY_AT_ONCE`.
-        connected: how many connections there were in all.
-    """
-
-    answers: Counter[str] = field(default_factory=Counter)
-    connected: int = 0
-
-
 class _Client(asyncio.Protocol):
-    def __init__(self, holding: Holding, told: Told) -> None:
+    def __init__(self, holding: Holding) -> None:
         self.is_closed = asyncio.get_running_loop().create_future()
         self._holding = holding
-        self._told = told
         self._answer = b""
         self._timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one
-        self._told.connected += 1
         self._transport = transport
         transport.write(self._holding.head.encode() + b" " * self._holding.length)
         self._go_on_later()
@@ -94,12 +79,12 @@ class _Client(asyncio.Protocol):
         if self._answer and not self.is_closed.cancelled():
             reason = _REASON.search(self._answer)
             status = self._answer.split(b" ", 2)[1].decode()
-            self._told.answers[f"{status} {reason[1].decode() if reason else ''}"] += 1
+            print(status, reason[1].decode() if reason else "", flush=True)
         if not self.is_closed.done():
             self.is_closed.set_result(None)
 
 
-async def _hold(holding: Holding, told: Told) -> None:
+async def _hold(holding: Holding) -> None:
     loop = asyncio.get_running_loop()
     is_first = True
     while is_first or holding.again:
@@ -108,7 +93,7 @@ async def _hold(holding: Holding, told: Told) -> None:
         is_first = False
         with suppress(OSError):
             transport, client = await loop.create_connection(
-                lambda: _Client(holding, told), "127.0.0.1", holding.port
+                lambda: _Client(holding), "127.0.0.1", holding.port
             )
             try:
                 await client.is_closed
@@ -116,29 +101,41 @@ async def _hold(holding: Holding, told: Told) -> None:
                 transport.abort()
 
 
-async def _run(holding: Holding) -> Told:
-    told = Told()
-    tasks = [asyncio.create_task(_hold(holding, told)) for _ in range(holding.count)]
+async def _run(holding: Holding) -> None:
+    tasks = [asyncio.create_task(_hold(holding)) for _ in range(holding.count)]
     await asyncio.to_thread(sys.stdin.read)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    return told
+
+
+def _count(lines: Iterable[str], told: Counter[str]) -> None:
+    for line in lines:
+        told[line.strip()] += 1
 
 
 @contextmanager
-def held(holding: Holding) -> Iterator[Told]:
-    """Have clients hold bodies while the block runs; what they were told is there after it."""
+def held(holding: Holding) -> Iterator[Counter[str]]:
+    """Have clients hold bodies while the block runs; what they are told is counted meanwhile.
+
+    Yields:
+        Their answers, by status and reason, such as `429 TOO_MANY_AT_ONCE`; all of them are there
+        after the block.
+    """
     command = [sys.executable, "-m", __name__, json.dumps(asdict(holding))]
-    told = Told()
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    told: Counter[str] = Counter()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        counting = Thread(target=_count, args=(process.stdout, told))
+        counting.start()
         try:
             yield told
         finally:
-            output, _ = process.communicate(timeout=_END_SECONDS)
-    found: dict[str, Any] = json.loads(output)
-    told.answers.update(found["answers"])
-    told.connected = found["connected"]
+            process.stdin.close()
+            process.wait(_END_SECONDS)
+            counting.join()
 
 
 def head_of(path: str, key: str, length: int) -> str:
@@ -148,5 +145,4 @@ def head_of(path: str, key: str, length: int) -> str:
 
 
 if __name__ == "__main__":
-    told = asyncio.run(_run(Holding(**json.loads(sys.argv[1]))))
-    print(json.dumps({"answers": told.answers, "connected": told.connected}))
+    asyncio.run(_run(Holding(**json.loads(sys.argv[1]))))
