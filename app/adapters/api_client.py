@@ -150,7 +150,7 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
             return dict(body)
         error = body["error"]
         info: dict[str, Any] = next(
-            (one for one in error.get("details", ()) if "reason" in one), {}
+            (detail for detail in error.get("details", ()) if "reason" in detail), {}
         )
         message = str(error["message"])
     except (json.JSONDecodeError, UnicodeDecodeError, LookupError, TypeError, ValueError):

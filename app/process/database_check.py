@@ -30,8 +30,8 @@ async def check_database(
         Unavailable: the database cannot be reached.
     """
     db = Database(open_engine(url, settings))
-    examinations = [one for feature in FEATURES for one in feature.examinations]
-    counted = [one for feature in FEATURES for one in feature.counted]
+    examinations = [examination for feature in FEATURES for examination in feature.examinations]
+    counted = [rows for feature in FEATURES for rows in feature.counted]
     try:
         return await CheckService(db, settings, options, examinations, counted, examined).run()
     finally:

@@ -170,8 +170,8 @@ def register(resources: Resources) -> Resources:
     registry.children = tuple(
         feature.children for feature in FEATURES if feature.children is not None
     )
-    registry.erasures = tuple(one for feature in FEATURES for one in feature.erasures)
-    registry.texts = tuple(one for feature in FEATURES for one in feature.texts)
+    registry.erasures = tuple(erasure for feature in FEATURES for erasure in feature.erasures)
+    registry.texts = tuple(text for feature in FEATURES for text in feature.texts)
     registry.kinds = tuple(
         sorted(kind for feature in FEATURES for kind in (*feature.jobs, *feature.kinds))
     )

@@ -58,7 +58,7 @@ class RevisedMemories:
     @property
     def revisions(self) -> int:
         """The revisions of all memories."""
-        return sum(len(one.revisions) for one in self.found)
+        return sum(len(history.revisions) for history in self.found)
 
     def read(self, items: Iterable[Converted], file: Path) -> None:
         """Join the memories with the revisions in a file.
@@ -95,11 +95,11 @@ class RevisedMemories:
         try:
             memory = checked(made.line)
             states = []
-            for one in revisions:
+            for revision in revisions:
                 try:
-                    states.append((one, vertex_history.state_of(one, memory, checked)))
+                    states.append((revision, vertex_history.state_of(revision, memory, checked)))
                 except ItemError as error:
-                    self._reject(one.record.number, one.record.value, error)
+                    self._reject(revision.record.number, revision.record.value, error)
             history, is_added = vertex_history.history_of(memory, states, self.now, self._taken)
         except ItemError as error:
             self._reject(made.number, made.item, error)
@@ -127,7 +127,10 @@ def checked(line: Json) -> Json:
     try:
         read = _StateFields.model_validate(line)
     except ValidationError as error:
-        told = [".".join(map(str, one["loc"])) + ": " + one["msg"] for one in error.errors()[:3]]
+        told = [
+            ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+            for problem in error.errors()[:3]
+        ]
         raise ItemError("ITEM_INVALID", "; ".join(told)) from None
     return {**read.wire(), "memoryType": stored_type(read.memory_type).value}
 
@@ -155,8 +158,8 @@ def finish(
     """
     path = engine_path(engine)
     with LinesFile(rejections, adds=False) as rejected:
-        for one in histories.rejected:
-            rejected.write(one.wire())
+        for refused in histories.rejected:
+            rejected.write(refused.wire())
     if histories.found:
         with connected(url, key_file) as api:
             target = api.ask("GET", path)

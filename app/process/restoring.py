@@ -114,10 +114,10 @@ def _note_of(file: Path) -> Path:
 
 def _noted(note: Path) -> dict[str, str]:
     try:
-        found = json.loads(note.read_text(encoding="utf-8"))
+        progress = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return progress if isinstance(progress, dict) else {}
 
 
 def _write(note: Path, known: dict[str, str]) -> None:
@@ -173,7 +173,7 @@ def _verify(
         second.unlink(missing_ok=True)
     # Embedding them in the background is work of this service.
     ignored = () if with_vectors else ("vector", "usage")
-    unlike = [one for one in first_digests.unlike(second_digests) if not one.startswith(ignored)]
+    unlike = [name for name in first_digests.unlike(second_digests) if not name.startswith(ignored)]
     if unlike:
         fail("The restored engine differs from the archive in " + "; ".join(unlike) + ".", FAILED)
     passed = first_digests.passed

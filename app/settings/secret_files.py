@@ -40,8 +40,10 @@ class SecretFiles(PydanticBaseSettingsSource):
     @override
     def __call__(self) -> dict[str, Any]:
         fields = self.settings_cls.model_fields
-        found = {name: self.get_field_value(fields[name], name)[0] for name in secret_names(fields)}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {
+            name: self.get_field_value(fields[name], name)[0] for name in secret_names(fields)
+        }
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:

@@ -91,7 +91,7 @@ def look(*, with_texts: bool = False) -> Executable:
     # Imported late: the module imports this package.
     from migrations.needed import needed  # noqa: PLC0415 - as above
 
-    wanted = [one for one in needed() if with_texts or not one.digest]
+    wanted = [item for item in needed() if with_texts or not item.digest]
     kinds, tables, names, digests = map(list, zip(*wanted, strict=True))
     return text(_LOOK).bindparams(kinds=kinds, tables=tables, names=names, digests=digests)
 

@@ -156,7 +156,7 @@ class RowsOf:
 
 async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
     """Return the scopes of an engine's rows, some of them repeatedly."""
-    found: list[dict[str, str]] = []
+    scopes: list[dict[str, str]] = []
     for row in conditioned_rows():
         binding: Any = row.conditioned_by  # type: ignore[attr-defined]  # as in Subject
         engine: Any = row.engine_id  # type: ignore[attr-defined]  # as in Subject
@@ -169,10 +169,10 @@ async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
         statement = select(*columns).where(engine == engine_id).distinct()
         for values in await session.execute(statement):
             if isinstance(binding, ByScopes):
-                found += scopes_within(values[0] or {})
+                scopes += scopes_within(values[0] or {})
             else:
-                found.append(_scope_of(binding, values))
-    return found
+                scopes.append(_scope_of(binding, values))
+    return scopes
 
 
 def scopes_within(values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:

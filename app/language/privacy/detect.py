@@ -101,13 +101,13 @@ def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> list[Finding]:
     if data.isascii():
         return [Finding(kind, start, end) for start, end, kind in spans]
-    found, at, chars = [], 0, 0
+    placed, at, chars = [], 0, 0
     for start, end, kind in spans:
         first = chars + _length(data[at:start])
         chars = first + _length(data[start:end])
         at = end
-        found.append(Finding(kind, first, chars))
-    return found
+        placed.append(Finding(kind, first, chars))
+    return placed
 
 
 def _length(data: bytes) -> int:

@@ -162,9 +162,9 @@ def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
     for start, begin in begins.items():
         if start >= free:
             lengths = card_lengths(digits[start : start + 4].decode())
-            found = [n for n in lengths if start + n in ends and luhn.holds(start, start + n)]
-            if found:
-                free = start + max(found)
+            fitting = [n for n in lengths if start + n in ends and luhn.holds(start, start + n)]
+            if fitting:
+                free = start + max(fitting)
                 yield first + begin, first + ends[free]
 
 

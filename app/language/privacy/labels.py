@@ -117,11 +117,11 @@ def _behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
     window = data[end : end + _BEHIND_BYTES].decode(errors="ignore")
     if window[:1].isalpha():
         return None
-    found = _value_behind(window, of)
-    if found is None:
+    value = _value_behind(window, of)
+    if value is None:
         return None
-    start = end + len(window[: found.start].encode())
-    return start, start + len(found.text.encode())
+    start = end + len(window[: value.start].encode())
+    return start, start + len(value.text.encode())
 
 
 def _value_behind(window: str, of: Class) -> _Value | None:

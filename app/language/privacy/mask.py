@@ -51,7 +51,7 @@ def is_only_mask(text: str) -> bool:
     if _LETTER.search(after) is not None:
         return not before[0].strip() and len(before) == 1 and _is_all(_CONCLUDES, after)
     return all(
-        _LETTER.search(one) is None or _is_all(_ANNOUNCES, one.strip(_BETWEEN)) for one in before
+        _LETTER.search(part) is None or _is_all(_ANNOUNCES, part.strip(_BETWEEN)) for part in before
     )
 
 

@@ -60,7 +60,7 @@ class _Walk:
             case float() if value.is_integer():
                 result = self._number(value, int(value), path, key)
             case list():
-                result = [self.of(one, f"{path}[{n}]", key) for n, one in enumerate(value)]
+                result = [self.of(item, f"{path}[{n}]", key) for n, item in enumerate(value)]
             case dict():
                 result = self._object(value, path, key)
             case _:

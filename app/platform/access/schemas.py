@@ -382,7 +382,9 @@ class CallerInfo(WireModel):
             roles=[role for role in Role if role in caller.roles] or None,
             permissions=caller.usable,
             projects=None if reach.projects is None else sorted(reach.projects),
-            engines=None if reach.engines is None else [str(one) for one in sorted(reach.engines)],
+            engines=None
+            if reach.engines is None
+            else [str(engine) for engine in sorted(reach.engines)],
             scope_conditions=conditions or None,
             expire_time=caller.expire_time,
             version=RELEASE,

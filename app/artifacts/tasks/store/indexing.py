@@ -68,7 +68,7 @@ async def index_restored(
 ) -> None:
     """Enqueue the indexing of all contents that an archive brought, however long the queue is."""
     new = [_indexing(settings, engine, namespace, place, now) for namespace, place in contents]
-    rows = [one.columns(OperationState.PENDING, None) for one in new]
+    rows = [page.columns(OperationState.PENDING, None) for page in new]
     await insert_rows(OperationRow, session, rows)
     await wake(session)
 

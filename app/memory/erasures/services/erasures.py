@@ -101,10 +101,10 @@ class ErasureService:
         running = await repository.list_running(session, engine.engine)
         same = next((row for row in running if _is_of(row, subject)), None)
         if same is not None:
-            found = await self._find(session, engine, same)
-            if found is not None and not OperationState(found.state).is_final:
-                note(session, operation=found.name)
-                return found
+            queued = await self._find(session, engine, same)
+            if queued is not None and not OperationState(queued.state).is_final:
+                note(session, operation=queued.name)
+                return queued
         if (known := await idempotency.replay_operation(session, new, once)) is not None:
             return known
         if same is None and len(running) >= MOST_RUNNING:

@@ -46,7 +46,7 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
     Raises:
         InvalidArgument: a line is none of this list; the error has its number.
     """
-    found: dict[tuple[str, str], ErasureLine] = {}
+    lines: dict[tuple[str, str], ErasureLine] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -56,8 +56,8 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
         except (ValidationError, InvalidArgument, NotFound):
             message = "must be a line that `memory-bank erasures export` has written."
             raise InvalidArgument.of_field(f"line {number}", message) from None
-        found[read.key] = read
-    return list(found.values())
+        lines[read.key] = read
+    return list(lines.values())
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class RestoreService:
             for conditions in await keys.list_conditions(session):
                 scopes += scopes_within(conditions)
         wanted = {line.subject for line in lines}
-        found = _matching(scopes, wanted, pseudonyms)
+        matching = _matching(scopes, wanted, pseudonyms)
         queued = []
         for line in lines:
             async with self.resources.db.transaction() as session:
-                queued += await self._again(session, engine, line, found.get(line.subject))
+                queued += await self._again(session, engine, line, matching.get(line.subject))
         return queued
 
     async def _again(
@@ -150,15 +150,15 @@ def _matching(
 ) -> dict[str, Mapping[str, str]]:
     """Return the wanted subjects that a scope contains, each with its pairs."""
     tried: set[frozenset[tuple[str, str]]] = set()
-    found: dict[str, Mapping[str, str]] = {}
+    matching: dict[str, Mapping[str, str]] = {}
     for scope in scopes:
         for pairs in _subsets(scope):
             if pairs not in tried:
                 tried.add(pairs)
                 part = dict(pairs)
                 if (subject := pseudonyms.of(part)) in wanted:
-                    found[subject] = part
-    return found
+                    matching[subject] = part
+    return matching
 
 
 def _subsets(scope: Mapping[str, str]) -> Iterator[frozenset[tuple[str, str]]]:

@@ -57,8 +57,8 @@ class Traces:
 
     async def erased(self, session: Session, texts: Iterable[Iterable[str]]) -> Erased:
         """Return which of the resources named in the texts of rows belong to the scope."""
-        found = await _each(texts, lambda some: [*chain.from_iterable(map(mentions, some))])
-        return await self._erased_of(session, chain.from_iterable(found))
+        named = await _each(texts, lambda some: [*chain.from_iterable(map(mentions, some))])
+        return await self._erased_of(session, chain.from_iterable(named))
 
     async def _erased_of(self, session: Session, found: Iterable[Mention]) -> Erased:
         named_in_all = ids_of(found)
@@ -114,9 +114,9 @@ class Traces:
         """Rename what a batch of the audit log names."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
         read = await _each(rows, _ReadEvent.of)
-        found = chain.from_iterable(chain(one.resource, one.operation) for one in read)
-        erased = await self._erased_of(session, found)
-        renamed = await _each(read, lambda one: self._renamed(one, erased, callers))
+        named = chain.from_iterable(chain(event.resource, event.operation) for event in read)
+        erased = await self._erased_of(session, named)
+        renamed = await _each(read, lambda event: self._renamed(event, erased, callers))
         changed = [(row, new) for row, new in zip(rows, renamed, strict=True) if new]
         for start in range(0, 0 if is_dry else len(changed), _RENAMED_ROWS):
             part = changed[start : start + _RENAMED_ROWS]
@@ -132,9 +132,9 @@ class Traces:
             session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
         )
         read = [_ReadEvent.of(row) for row in rows]
-        named = ids_of(chain.from_iterable(one.resource for one in read))
+        named = ids_of(chain.from_iterable(event.resource for event in read))
         erased = Erased(named, self.subject.scope, self.alias)
-        changed = [(one.row, new) for one in read if (new := self._renamed(one, erased, ()))]
+        changed = [(event.row, new) for event in read if (new := self._renamed(event, erased, ()))]
         await events.rename(session, self.subject.engine_id, changed)
         return len(changed)
 

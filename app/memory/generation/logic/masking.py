@@ -80,15 +80,17 @@ class Masking:
         """Return the candidates masked, without those that are all mask."""
         kept = [
             replace(
-                one,
-                fact=self._of(one.fact),
-                source=self._of(one.source, is_counted=False),
-                context=self._of(one.context, is_counted=False),
-                question=self._of(one.question, is_counted=False),
+                candidate,
+                fact=self._of(candidate.fact),
+                source=self._of(candidate.source, is_counted=False),
+                context=self._of(candidate.context, is_counted=False),
+                question=self._of(candidate.question, is_counted=False),
             )
-            for one in found
+            for candidate in found
         ]
-        says = [one for one in kept if one.forget or not self._is_only(one.fact)]
+        says = [
+            candidate for candidate in kept if candidate.forget or not self._is_only(candidate.fact)
+        ]
         self.only += len(kept) - len(says)
         return says
 
@@ -105,17 +107,17 @@ class Masking:
             return Shown(facts, facts, histories)
         masked = [
             replace(
-                one,
+                fact,
                 candidate=replace(
-                    one.candidate,
-                    fact=seen(one.candidate.fact),
-                    source=seen(one.candidate.source),
-                    context=seen(one.candidate.context),
-                    question=seen(one.candidate.question),
+                    fact.candidate,
+                    fact=seen(fact.candidate.fact),
+                    source=seen(fact.candidate.source),
+                    context=seen(fact.candidate.context),
+                    question=seen(fact.candidate.question),
                 ),
-                near=[replace(near, fact=seen(near.fact)) for near in one.near],
+                near=[replace(near, fact=seen(near.fact)) for near in fact.near],
             )
-            for one in facts
+            for fact in facts
         ]
         earlier = {memory: [seen(text) for text in texts] for memory, texts in histories.items()}
         return Shown(facts, masked, earlier)

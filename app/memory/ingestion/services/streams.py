@@ -65,7 +65,7 @@ class StreamService:
         aside = await listing.count_aside(session, engine_id, with_aside)
         current_ids = {row.operation_id for row in rows if row.operation_id is not None}
         known = await listing.find_operations(session, engine_id, current_ids, now)
-        before = {one.operation_id: _id_before(one) for one in known.values()}
+        before = {operation.operation_id: _id_before(operation) for operation in known.values()}
         failed = await listing.find_operations(session, engine_id, set(before.values()), now)
         return [
             Stream.from_row(

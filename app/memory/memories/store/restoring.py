@@ -29,17 +29,17 @@ async def insert(
         InvalidArgument: a memory and its revisions do not fit together, or an id is taken.
     """
     now = await database_now(session)
-    await each(restored, lambda one: check_restored(one, CONTENT_FIELDS, now))
-    rows = await each((one.memory for one in restored), partial(_row, engine_id, language))
+    await each(restored, lambda history: check_restored(history, CONTENT_FIELDS, now))
+    rows = await each((history.memory for history in restored), partial(_row, engine_id, language))
     inserted = await repository.insert_memories(session, rows)
     for row, values in zip(inserted, rows, strict=True):
         if row is None:
             message = f"memories/{values['memory_id']} is in the engine already."
             raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     revisions = [
-        {**revision, "engine_id": engine_id, "memory_id": one.memory["memory_id"]}
-        for one in restored
-        for revision in one.revisions
+        {**revision, "engine_id": engine_id, "memory_id": history.memory["memory_id"]}
+        for history in restored
+        for revision in history.revisions
     ]
     await repository.append_revisions(session, revisions)
     waiting = [

@@ -135,7 +135,7 @@ class _Scanning:
     async def _vectors(self, rows: Sequence[MemoryRow]) -> Mapping[str, Vector]:
         """Return vectors of the masked facts; those of facts that change meanwhile are missing."""
         looked = await self._look([{"fact": row.fact} for row in rows])
-        facts = [one.values["fact"] for one in looked if "fact" in one.values]
+        facts = [look.values["fact"] for look in looked if "fact" in look.values]
         embedding = MemoryService.of(self.resources).embedding
         return await embedding.facts(self.engine.engine, list(dict.fromkeys(facts)))
 

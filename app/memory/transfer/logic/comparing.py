@@ -90,7 +90,7 @@ class ArchiveDigests:
 
     def _comparable(self, fields: dict[str, Any]) -> bytes:
         if REVISIONS in fields:
-            kept = [one for one in fields[REVISIONS] if not self._has_ended(one)]
+            kept = [revision for revision in fields[REVISIONS] if not self._has_ended(revision)]
             self.passed += len(fields[REVISIONS]) - len(kept)
             fields = {**fields, REVISIONS: kept}
         if self.extends_recovery:

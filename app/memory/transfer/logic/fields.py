@@ -49,18 +49,21 @@ class Kind:
     @cached_property
     def wires(self) -> frozenset[str]:
         """The names of its fields in a line."""
-        return frozenset(one.wire for one in self.fields)
+        return frozenset(field.wire for field in self.fields)
 
     @cached_property
     def _encoded(self) -> Sequence[tuple[int, str, Callable[[Any], Any] | None]]:
         """The place in a row, the name and the encoding of each field, in the order of a line."""
-        placed = sorted(enumerate(self.fields), key=lambda one: one[1].wire)
-        return [(place, one.wire, one.codec.encode) for place, one in placed]
+        placed = sorted(enumerate(self.fields), key=lambda field: field[1].wire)
+        return [(place, field.wire, field.codec.encode) for place, field in placed]
 
     @cached_property
     def _decoded(self) -> Sequence[tuple[str, str, Callable[[Any], Any], bool]]:
         """The column, the name, the decoding and whether it may be null, of each field."""
-        return [(one.column, one.wire, one.codec.decode, one.is_nullable) for one in self.fields]
+        return [
+            (field.column, field.wire, field.codec.decode, field.is_nullable)
+            for field in self.fields
+        ]
 
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
         """Return the fields of a line from a row, in their order; nulls are left out.

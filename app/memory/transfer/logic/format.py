@@ -167,7 +167,7 @@ def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
         ValueError: they are no list of objects.
     """
     inner = line.get(REVISIONS)
-    if not isinstance(inner, list) or not all(isinstance(one, dict) for one in inner):
+    if not isinstance(inner, list) or not all(isinstance(item, dict) for item in inner):
         raise ValueError(f"{REVISIONS}: must be a list of objects")
     if len(inner) > REVISIONS_IN_LINE:
         raise ValueError(f"{REVISIONS}: must have at most {REVISIONS_IN_LINE}")

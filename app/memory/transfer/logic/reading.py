@@ -220,7 +220,7 @@ class ArchiveReader:
             inner = revisions_of(fields) if kind is MEMORY else []
             for revision in inner:
                 self._check_known(number, revision, REVISION.wires)
-            decoded = Line(number, kind, values, [REVISION.decode(one) for one in inner])
+            decoded = Line(number, kind, values, [REVISION.decode(item) for item in inner])
         except (ValueError, RecursionError) as error:
             reason = "is nested too deep" if isinstance(error, RecursionError) else error
             message = f"Line {number} ({kind.name}): {reason}."
@@ -243,7 +243,7 @@ class ArchiveReader:
 
     def _check_order(self, line: Line) -> None:
         """Refuse lines that are not after the one before, by kind and key."""
-        rows = [(line.kind, line.values), *((REVISION, one) for one in line.revisions)]
+        rows = [(line.kind, line.values), *((REVISION, revision) for revision in line.revisions)]
         for kind, values in rows:
             rank, before, last = self._last
             key = kind.key_of(values)
@@ -287,7 +287,7 @@ def _is_told(left: Mapping[str, Any]) -> bool:
 
 def is_later(release: str, other: str) -> bool:
     """Return True if a release comes after another."""
-    numbers = [list(map(int, _NUMBERS.findall(one))) for one in (release, other)]
+    numbers = [list(map(int, _NUMBERS.findall(text))) for text in (release, other)]
     return numbers[0] > numbers[1]
 
 

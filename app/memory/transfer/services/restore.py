@@ -142,7 +142,7 @@ class Restore:
             self._passed.add(block)
         if self._state is not None and block.last >= self._state.next_line:
             self._read.append(block)
-        is_enough = sum(one.size for one in self._read) >= _TOGETHER_BYTES
+        is_enough = sum(read.size for read in self._read) >= _TOGETHER_BYTES
         if is_enough or not self._writing.is_busy:
             await self._write_read()
 

@@ -71,7 +71,7 @@ def selected(kind: Kind) -> sql.Composed:
     if kind.table in _OWN:
         conditions.append(_OWN[kind.table])
     columns = ", ".join(map(_column, kind.fields))
-    codecs = {one.column: one.codec for one in kind.fields}
+    codecs = {field.column: field.codec for field in kind.fields}
     order = ", ".join(
         f't.{name} collate "C"' if codecs[name] is TEXT else f"t.{name}" for name in kind.key
     )

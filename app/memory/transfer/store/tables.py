@@ -29,5 +29,5 @@ def row_of(name: str) -> type[Base]:
 def renamed_of(name: str) -> Mapping[str, str]:
     """Return the attributes of a table's class with other names than their columns, by these."""
     properties = row_of(name).__mapper__.column_attrs
-    named = ((one.columns[0].name, one.key) for one in properties)
+    named = ((mapped.columns[0].name, mapped.key) for mapped in properties)
     return {column: attribute for column, attribute in named if attribute != column}

@@ -177,11 +177,11 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
     statement = select(memories.c.memory_id, memories.c.fact).where(
         memories.c.engine_id == engine_id, memories.c.memory_id.in_(list(used))
     )
-    found = {row[0]: row[1] for row in await session.execute(statement)}
+    places = {row[0]: row[1] for row in await session.execute(statement)}
     given = {
-        memory_id: (found[memory_id], Vector(np.asarray(vector, np.float32)))
+        memory_id: (places[memory_id], Vector(np.asarray(vector, np.float32)))
         for memory_id, vector in used.items()
-        if found.get(memory_id) is not None
+        if places.get(memory_id) is not None
     }
     if given.keys() != used.keys():
         message = "A vector belongs to a memory without a fact, or to none."
@@ -206,12 +206,12 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
     statement = select(artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace).where(
         artifacts.c.engine_id == target.name.engine, artifacts.c.content_id.in_(ids)
     )
-    found = {content_id: place for content_id, *place in await session.execute(statement)}
-    if ids - found.keys():
+    places = {content_id: place for content_id, *place in await session.execute(statement)}
+    if ids - places.keys():
         message = "A page belongs to an artifact that is not in the archive."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     return [
-        {**row, **dict(zip(("memory", "namespace"), found[row["content_id"]], strict=True))}
+        {**row, **dict(zip(("memory", "namespace"), places[row["content_id"]], strict=True))}
         for row in rows
     ]
 

@@ -29,8 +29,8 @@ async def list_bound(
 async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]:
     """Return what each key is bound to, if anything."""
     statement = select(ApiKeyRow.scope_conditions).where(ApiKeyRow.scope_conditions.is_not(None))
-    found = (await session.execute(statement)).scalars()
-    return [conditions for conditions in found if conditions]
+    listed = (await session.execute(statement)).scalars()
+    return [conditions for conditions in listed if conditions]
 
 
 async def end(

@@ -129,7 +129,7 @@ class CheckReport:
         """Return the lines that tell it on a terminal; the last one has the result."""
         for outcome in self.outcomes:
             yield from outcome.lines()
-        failed = [str(one.check) for one in self.outcomes if one.level is Level.FAILED]
+        failed = [str(failure.check) for failure in self.outcomes if failure.level is Level.FAILED]
         if self.is_whole:
             yield f"The database is whole by {len(self.outcomes)} checks."
         else:

@@ -69,7 +69,7 @@ async def list_revisions(session: Session) -> Collection[str]:
 async def list_missing(session: Session) -> Sequence[str]:
     """Return what the schema lacks, by name; functions of another text count, too."""
     rows = await session.execute(schema.look(with_texts=True))
-    return [str(one) for one in schema.missing(rows.all())]
+    return [str(name) for name in schema.missing(rows.all())]
 
 
 async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]:

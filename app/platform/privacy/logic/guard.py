@@ -32,7 +32,7 @@ def known_kinds(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
 def kinds_sought(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
     """Return the kinds that an engine masks or refuses at any place."""
     rules = [Guard.of(own, defaults, place) for place in Place]
-    return {kind for one in rules for kind in one.masks | one.rejects}
+    return {kind for rule in rules for kind in rule.masks | rule.rejects}
 
 
 @dataclass(frozen=True)

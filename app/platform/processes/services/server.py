@@ -56,7 +56,8 @@ class ServerService:
             embedder=self._embedder(),
             model=self.resources.models.writer,
             settings=[
-                ServerSetting(**asdict(one)) for one in shown_settings(self.resources.settings)
+                ServerSetting(**asdict(setting))
+                for setting in shown_settings(self.resources.settings)
             ],
             **told,
         )

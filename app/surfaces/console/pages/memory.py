@@ -113,7 +113,7 @@ def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
 def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
     """Return the chosen revisions that are on other pages, by the side that they are for."""
     here = {last_part(revision["name"]) for revision in revisions}
-    return {name: one for name, one in chosen.items() if one and one not in here}
+    return {name: value for name, value in chosen.items() if value and value not in here}
 
 
 async def _compared(visit: Visit, *chosen: str) -> Json:

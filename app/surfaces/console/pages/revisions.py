@@ -85,8 +85,8 @@ async def _suggested(api: Api, path: str, written: str) -> list[str]:
             raise
         # It is longer than any label: still being written, it is no fault yet.
         return []
-    found = answer["labels"] or []
-    return [filters.written_pair(label["key"], label["value"] or "") for label in found]
+    labels = answer["labels"] or []
+    return [filters.written_pair(label["key"], label["value"] or "") for label in labels]
 
 
 async def suggest(visit: Visit) -> Response:

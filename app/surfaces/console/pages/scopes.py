@@ -40,10 +40,10 @@ async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> l
     query = [("pageSize", _LOOKED_AT), *([("filter", wanted)] if wanted else [])]
     with suppress(ApiRefusal):
         listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
-        found = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
+        suggestions = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
         begun = written.casefold()
         # A field takes a pair as it is, so that its hidden characters could not be shown.
-        return sorted(p for p in found if p.isprintable() and p.casefold().startswith(begun))
+        return sorted(p for p in suggestions if p.isprintable() and p.casefold().startswith(begun))
     return []
 
 

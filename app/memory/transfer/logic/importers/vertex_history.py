@@ -224,15 +224,15 @@ def _is_same(version: Json, present: Json) -> bool:
 
 def _encoded(kind: Kind, values: Mapping[str, Any]) -> Json:
     missing: Json = {"labels": {}, "extractedMemories": []}
-    return kind.encode([values.get(one.wire, missing.get(one.wire)) for one in kind.fields])
+    return kind.encode([values.get(field.wire, missing.get(field.wire)) for field in kind.fields])
 
 
 def by_memory(revisions: Iterable[ListedRevision]) -> dict[str, list[ListedRevision]]:
     """Return revisions by the ids of their memories; one that is listed twice counts once."""
     found = defaultdict[str, dict[object, ListedRevision]](dict)
-    for one in revisions:
-        key = one.create_time if one.revision_id is None else one.revision_id
-        found[one.memory].setdefault(key, one)
+    for revision in revisions:
+        key = revision.create_time if revision.revision_id is None else revision.revision_id
+        found[revision.memory].setdefault(key, revision)
     return {memory: list(listed.values()) for memory, listed in found.items()}
 
 
@@ -243,10 +243,10 @@ def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[byt
         engine: the engine that it is restored into, as a get answers; its configuration stays.
         histories: the memories.
     """
-    ordered = sorted(histories, key=lambda one: one.memory_id)
+    ordered = sorted(histories, key=lambda history: history.memory_id)
     digest = hashlib.sha256()
-    for one in ordered:
-        digest.update(json.dumps([one.memory, *one.revisions], sort_keys=True).encode())
+    for history in ordered:
+        digest.update(json.dumps([history.memory, *history.revisions], sort_keys=True).encode())
     writer = ArchiveWriter()
     created = moment_of(engine["createTime"])
     assert created is not None
@@ -266,8 +266,8 @@ def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[byt
     yield writer.add(
         ENGINE, _encoded(ENGINE, {**engine, "memoryBankConfig": config, "createTime": created})
     )
-    for one in ordered:
-        yield writer.add_memory(one.memory, one.revisions[:REVISIONS_IN_LINE])
-        for revision in one.revisions[REVISIONS_IN_LINE:]:
+    for history in ordered:
+        yield writer.add_memory(history.memory, history.revisions[:REVISIONS_IN_LINE])
+        for revision in history.revisions[REVISIONS_IN_LINE:]:
             yield writer.add_revision(revision)
     yield writer.end({})
