@@ -361,9 +361,7 @@ async def backfill_search_hints(session: Session, limit: int) -> int:
     """
     rows = await repository.list_without_cues(session, limit)
     engine_ids = {row.engine_id for row in rows}
-    languages = {
-        engine_id: await engines.find_language(session, engine_id) for engine_id in engine_ids
-    }
+    languages = {engine: await engines.find_language(session, engine) for engine in engine_ids}
     traits = [
         {
             "engine_id": row.engine_id,
