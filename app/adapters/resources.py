@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from app.adapters.db.clock import DatabaseClock, Skew
+from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Database, Session
@@ -182,6 +183,8 @@ async def open_resources(
         if isinstance(clock, FixedClock):
             db = db.at(clock)
         skew = Skew(timedelta(seconds=settings.clock_skew_max_seconds))
+        forced = settings.tuning.treats_database_as_distributed
+        db.is_distributed = forced or await is_distributed(db.engine)
         async with _following(db, clock or SystemClock(), skew) as followed:
             yield Resources(
                 settings,

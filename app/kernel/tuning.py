@@ -164,6 +164,10 @@ class Tuning:
     task_max_summary_calls: PositiveInt = 200
     """Calls of a reader's model that one summary may take."""
 
+    # A distributed database
+    treats_database_as_distributed: bool = False
+    """Whether a single Postgres is used as a distributed one would be; for tests."""
+
     # Tokens of an issuer
     jwt_jwks_max_age_seconds: Annotated[float, Field(ge=1)] = 300.0
     """Time for which keys from an address are current; while it fails, an hour more."""

@@ -58,13 +58,20 @@ class View:
 
 
 class Database:
-    """Transactions on one Postgres database, with full visibility unless made `for_caller`."""
+    """Transactions on one Postgres database, with full visibility unless made `for_caller`.
+
+    Attributes:
+        engine: the connections.
+        fence: closed once the process may write no more.
+        is_distributed: True if the tables of tenants are spread over nodes, by engine.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._view = View()
         self._clock: FixedClock | None = None
         self.fence = Fence()
+        self.is_distributed = False
         self._direct = DirectConnections(engine)
         self._pool_use = PoolUse(engine)
         self._errors = DatabaseErrors(self._is_standby)
