@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
+from app.kernel.clashes import redone
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
@@ -147,17 +149,18 @@ class MemoryService:
         vector = await self.embedding.fact(name.engine, request.fact)
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
         known = self.known.find(name) if once is None else None
-        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
-            # The statement has found the engine as it is known.
-            self.known.note(known)
-            return done
+        if known is not None:
+            done = await redone(partial(self._create_fast, known, new_memory))
+            if done is not None:
+                # The statement has found the engine as it is known.
+                self.known.note(known)
+                return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            new = new.noting(**new_memory.details)
+            new = new.concerning(request.scope).noting(**new_memory.details)
             if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
                 return Created(repeated)
-            new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
             written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
             row = await finish_with_memory(session, new, writing, written.row)
@@ -206,7 +209,7 @@ class MemoryService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            new = new.concerning(row.scope)
+            new = await idempotency.concerning(session, new, once, row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
@@ -251,7 +254,8 @@ class MemoryService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
-            new = replace(new.concerning(row.scope), memory_id=row.memory_id)
+            new = await idempotency.concerning(session, new, once, row.scope)
+            new = replace(new, memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])

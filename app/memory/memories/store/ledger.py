@@ -12,9 +12,9 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.kernel.ids import new_id
 from app.kernel.names import MemoryName
+from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import erasure, fast_sql, redaction, repository, restoring, vectors
 from app.memory.memories.store.changes import (
@@ -78,7 +78,7 @@ async def apply(
     await _write_vectors(session, writing, ordered)
     if not writing.keeps_revisions:
         return [Written(effect.row, None) for effect in ordered]
-    await repository.append_revisions(session, [effect.revision for effect in ordered])
+    await repository.append_made_revisions(session, [effect.revision for effect in ordered])
     return [Written(effect.row, effect.revision["revision_id"]) for effect in ordered]
 
 
@@ -140,7 +140,7 @@ async def create_free(
         for effect, is_kept in zip(effects, keeps, strict=True)
         if effect and is_kept
     ]
-    await repository.append_revisions(session, kept)
+    await repository.append_made_revisions(session, kept)
     return [
         None
         if effect is None
@@ -215,12 +215,13 @@ async def _insert(
 
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
+    digest = scope_hash(new.scope)
     return {
         "engine_id": writing.engine.engine,
-        "memory_id": new.memory_id or str(new_id(writing.now)),
+        "memory_id": new.memory_id or str(new_id(writing.now, bucket_of_hash(digest))),
         "version": 1,
         "scope": dict(new.scope),
-        "scope_hash": scope_hash(new.scope),
+        "scope_hash": digest,
         "memory_type": new.memory_type,
         **no_content(),
         **new.content,
@@ -383,7 +384,7 @@ def _revision(
 ) -> dict[str, Any]:
     return {
         **{name: getattr(row, name) for name in COPIED_FIELDS},
-        "revision_id": new_id(writing.now),
+        "revision_id": new_id(writing.now, bucket_of_hash(row.scope_hash)),
         "action": action,
         "memory_expire_time": row.expire_time,
         "labels": dict(writing.labels),
