@@ -62,6 +62,14 @@ class IdMaker:
         milliseconds, within = divmod(number, _NUMBERS)
         return milliseconds * _PER_MILLISECOND + within * BUCKETS + bucket
 
+    def another(self, taken: int) -> int:
+        """Return a new id for the present, with the bucket of one that is taken.
+
+        The next one may be taken as well, if another process has made thousands at once.
+        """
+        present = self._start + self._elapsed() // _NANOSECONDS
+        return self.next(max(present, taken // _PER_MILLISECOND), bucket_of(taken))
+
     def _wait_for(self, moment: int) -> None:
         """Wait until the clock reaches a moment.
 
@@ -81,7 +89,7 @@ def new_id(now: datetime, bucket: int) -> int:
 
 def another_id(taken: int) -> int:
     """Return a new id with the bucket of one that another process has made as well."""
-    return _maker.next(taken // _PER_MILLISECOND, bucket_of(taken))
+    return _maker.another(taken)
 
 
 def bucket_of(made: int) -> int:

@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
-from app.kernel.clashes import redone
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
@@ -149,12 +147,10 @@ class MemoryService:
         vector = await self.embedding.fact(name.engine, request.fact)
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
         known = self.known.find(name) if once is None else None
-        if known is not None:
-            done = await redone(partial(self._create_fast, known, new_memory))
-            if done is not None:
-                # The statement has found the engine as it is known.
-                self.known.note(known)
-                return done
+        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
+            # The statement has found the engine as it is known.
+            self.known.note(known)
+            return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)

@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
-from app.kernel.ids import new_id
+from app.kernel.ids import another_id, new_id
 from app.kernel.names import MemoryName
 from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
@@ -202,16 +202,17 @@ async def _insert(
     if chosen:
         # An expired memory is gone for every reader, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
-    rows: dict[int, MemoryRow | None] = {}
-    while missing := [n for n in range(len(wanted)) if n not in rows]:
-        made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
-        inserted = await repository.insert_memories(session, made)
-        rows |= {
-            n: row
-            for n, row in zip(missing, inserted, strict=True)
-            if row is not None or wanted[n].memory_id is not None
-        }
-    return [rows[n] for n in range(len(wanted))]
+    made = await each(wanted, lambda new: _values(writing, new))
+    rows: list[MemoryRow | None] = [None] * len(wanted)
+    missing = list(range(len(wanted)))
+    while missing:
+        inserted = await repository.insert_memories(session, [made[n] for n in missing])
+        for n, row in zip(missing, inserted, strict=True):
+            rows[n] = row
+        missing = [n for n in missing if rows[n] is None and wanted[n].memory_id is None]
+        for n in missing:
+            made[n]["memory_id"] = str(another_id(int(made[n]["memory_id"])))
+    return rows
 
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:

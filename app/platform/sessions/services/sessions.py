@@ -99,8 +99,7 @@ class SessionService:
         request, masked = await self.privacy.admit(name, place, request, _TEXT_FIELDS)
         columns = request.columns()
         parts = StateParts.of(columns["session_state"])
-        made = str(new_id(now, bucket_of_user(request.user_id)))
-        chosen = made if session_id is None else session_id
+        chosen = _made_id(request, now) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -120,7 +119,7 @@ class SessionService:
                 "shown_update_time": now,
                 "expire_time": self._expiry(request, now),
             }
-            row = await repository.insert_session(session, values, is_chosen=chosen is session_id)
+            row = await repository.insert_session(session, values, is_chosen=session_id is not None)
             await self._check_and_share(session, row, parts, Permission.SESSIONS_CREATE)
             response = {
                 "@type": type_url("Session"),
@@ -281,3 +280,7 @@ class SessionService:
         return NewOperation.of(
             name_of(engine), kind, method, now, self.settings.operation_retention
         )
+
+
+def _made_id(request: CreateSessionRequest, now: datetime) -> str:
+    return str(new_id(now, bucket_of_user(request.user_id)))
