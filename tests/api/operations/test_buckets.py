@@ -1,5 +1,7 @@
 """Ids carry the bucket of the scope to which what they name belongs."""
 
+from functools import partial
+
 import httpx
 import pytest
 from sqlalchemy import select
@@ -50,18 +52,17 @@ async def test_a_memory_its_revisions_and_operations_carry_that_of_its_scope(
         path = path_of(name)
         if kind == "made":
             assert _bucket(name) == _BUCKET
-        for step, ask in {
-            "patch": lambda path, params: client.patch(path, json={"fact": "Tea?"}, params=params),
-            "delete": lambda path, params: client.delete(path, params=params),
-            "undelete": lambda path, params: client.post(
-                f"{path}:undelete", json={}, params=params
-            ),
-        }.items():
+        asked = {
+            "patch": partial(client.patch, path, json={"fact": "Tea?"}),
+            "delete": partial(client.delete, path),
+            "undelete": partial(client.post, f"{path}:undelete", json={}),
+        }
+        for step, ask in asked.items():
             params = once(f"{step} {kind}")
-            answers[f"{step} {kind}"] = ok(await ask(path, params))
+            operation = ok(await ask(params=params))
+            answers[f"{step} {kind}"] = operation
             if request_id is not None:
-                again = await ask(path, params)
-                assert ok(again)["name"] == answers[f"{step} {kind}"]["name"]
+                assert ok(await ask(params=params))["name"] == operation["name"]
     for operation in answers.values():
         assert _bucket(operation["name"]) == _BUCKET
     async with database.snapshot() as session:

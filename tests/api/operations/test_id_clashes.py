@@ -18,7 +18,7 @@ from app.platform.audit.store.tables import AuditEventRow
 from tests.support.bank import Json, listed, ok
 from tests.support.errors import refusal
 from tests.support.generation import said
-from tests.support.operations import create_memory, path_of
+from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import create_session
 
 _KEYS = {
@@ -26,13 +26,13 @@ _KEYS = {
     "memory_revisions": "revision_id",
     "sessions": "session_id",
 }
-_A_FEW, _ALL = 4, 60
+_A_FEW, _ALL = 2, 60
 
 
 async def _take(database: Database, clock: FixedClock, table: str, number: int) -> None:
     """Insert copies of a row of a table under the next ids of the user's bucket."""
     made = new_id(clock.now(), bucket_of_user("42"))
-    taken = []
+    taken: list[int] = []
     while len(taken) < number:
         last = taken[-1] if taken else made
         after = last + 1_024
@@ -53,7 +53,7 @@ async def _take(database: Database, clock: FixedClock, table: str, number: int) 
 
 
 def _asked(client: httpx.AsyncClient, path: str) -> dict[str, Any]:
-    body = {"fact": "I like coffee.", "scope": {"user_id": "42"}}
+    body = {"fact": "I like coffee.", "scope": USER}
     return {
         "create": lambda: client.post("/memories", json=body),
         "create once": lambda: client.post("/memories?requestId=one", json=body),
@@ -67,9 +67,7 @@ def _asked(client: httpx.AsyncClient, path: str) -> dict[str, Any]:
         ),
         "update": lambda: client.patch(f"{path}?requestId=two", json={"fact": "I like coffee."}),
         "delete": lambda: client.delete(path),
-        "generate": lambda: client.post(
-            "/memories:generate", json={**said("tea"), "scope": {"user_id": "42"}}
-        ),
+        "generate": lambda: client.post("/memories:generate", json={**said("tea"), "scope": USER}),
         "session": lambda: client.post("/sessions", json={"userId": "42"}),
     }
 

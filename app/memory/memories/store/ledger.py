@@ -203,16 +203,15 @@ async def _insert(
         # An expired memory is gone for every reader, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
     made = await each(wanted, lambda new: _values(writing, new))
-    rows: list[MemoryRow | None] = [None] * len(wanted)
+    rows: dict[int, MemoryRow | None] = {}
     missing = list(range(len(wanted)))
     while missing:
         inserted = await repository.insert_memories(session, [made[n] for n in missing])
-        for n, row in zip(missing, inserted, strict=True):
-            rows[n] = row
+        rows |= dict(zip(missing, inserted, strict=True))
         missing = [n for n in missing if rows[n] is None and wanted[n].memory_id is None]
         for n in missing:
             made[n]["memory_id"] = str(another_id(int(made[n]["memory_id"])))
-    return rows
+    return [rows[n] for n in range(len(wanted))]
 
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
