@@ -315,6 +315,10 @@ class Aborted(ServiceError):
     code, http, status = 10, 409, "ABORTED"
 
 
+class IdClash(Aborted):
+    """Another process has made the same id; nothing is written, and new ids will do."""
+
+
 class ResourceExhausted(ServiceError):
     """A quota is exhausted, here or at a provider."""
 

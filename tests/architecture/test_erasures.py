@@ -20,6 +20,7 @@ LEFT_OUT = {
     "engine_totals": "sums that triggers correct",
     "engines": "configurations, which users do not write",
     "erasures": "pseudonyms; the scope goes at the end",
+    "ids_carry_buckets_from": "a time",
     "model_usage": "sums of an engine and day",
     "pseudonym_keys": "a key",
     "processes": "the live processes of the service",

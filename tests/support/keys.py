@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Database
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.platform.access.logic.credentials import check_sum
 from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
 from tests.support.bank import ENGINE_URL
@@ -32,7 +32,7 @@ async def make_key(
     revoke_time: datetime | None = None,
 ) -> str:
     """Store a key; return its secret, of which `id_of` tells the key's id."""
-    key_id = str(new_id(now))
+    key_id = str(new_id(now, NO_BUCKET))
     # With the check sum of a minted one: it is looked up at once, whatever was asked for before.
     body = _PREFIX + key_id.rjust(_BODY_CHARS, "0")
     secret = body + check_sum(body)

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from app.kernel.scopes import scope_hash
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.memories.logic.scopes import scope_hash
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_model import Ledger, Memory
 

@@ -9,7 +9,8 @@ from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.platform.operations.services.runner import JobFunction, Runner
 from app.platform.operations.store import repository
-from app.platform.operations.store.repository import NewOperation, Owned
+from app.platform.operations.store.owned import Owned
+from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from app.adapters.llm.scripted import ScriptedEmbedder
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 
 MANY = {"user_id": "many"}
 _INSERT = b"""

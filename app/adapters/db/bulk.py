@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from psycopg.types.json import Json, Jsonb
@@ -36,6 +37,7 @@ from app.adapters.db.base import Base
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.numbers import Numbers, part
 from app.adapters.db.session import Session
+from app.kernel.ids import another_id
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,25 @@ async def insert_rows(
 async def insert_free(
     row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], told: str
 ) -> set[Any]:
-    """Insert the rows whose key is free; return one column of the rows inserted."""
+    """Insert the rows whose primary key is free; return one column of the rows inserted."""
     connection = await session.connection()
-    statement = _insertion(row, Conflict(), *values[0]).returning(row.__table__.c[told])
+    free = Conflict(tuple(column.name for column in row.__table__.primary_key))
+    statement = _insertion(row, free, *values[0]).returning(row.__table__.c[told])
     return set((await connection.execute(statement, await _parameters(row, values))).scalars())
+
+
+async def insert_made(
+    row: type[Base], session: Session, values: Sequence[dict[str, Any]], name: str
+) -> None:
+    """Insert rows under ids made for the column `name`; one that is taken is made anew in place."""
+    missing = values
+    while missing:
+        # One order everywhere, so that two processes that made the same ids cannot deadlock.
+        ordered = sorted(missing, key=itemgetter(name))
+        inserted = await insert_free(row, session, ordered, name)
+        missing = [values for values in ordered if values[name] not in inserted]
+        for row_values in missing:
+            row_values[name] = another_id(row_values[name])
 
 
 async def _parameters(

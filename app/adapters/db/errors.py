@@ -17,6 +17,7 @@ from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
     FailedPrecondition,
+    IdClash,
     Internal,
     InvalidArgument,
     Reason,
@@ -46,8 +47,9 @@ _BAD_REGEX = "2201B"
 _NOT_SUPPORTED = "0A000"
 _BEING_ERASED = "OMB01"
 """The state of our own trigger; see the migration `erasures`."""
-# An unforeseen unique violation means that two processes made the same id at once.
-_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
+_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+_TAKEN = "23505"
+"""If unforeseen, it means that two processes made the same id at once."""
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
 # read-only phase are transient. So are faults that an operator has to fix, once they are fixed.
 _AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)
@@ -193,6 +195,10 @@ def _conflict() -> ServiceError:
     return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
 
 
+def _clash() -> ServiceError:
+    return IdClash("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
+
+
 def _bad_regex() -> ServiceError:
     return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
 
@@ -209,6 +215,7 @@ def _being_erased() -> ServiceError:
 
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
     **dict.fromkeys(_CONFLICTS, _conflict),
+    _TAKEN: _clash,
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
     _BEING_ERASED: _being_erased,

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -23,7 +23,7 @@ from app.adapters.db.fence import Fence
 from app.adapters.db.pool import PoolUse
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
-from app.kernel.errors import InvalidArgument
+from app.kernel.errors import Aborted, IdClash, InvalidArgument
 from app.kernel.guard import transaction_open
 
 Session = AsyncSession
@@ -40,6 +40,13 @@ _CLOSE_PAUSE_SECONDS = 0.005
 _TOO_SLOW = "57014"
 
 
+@dataclass
+class _Commits:
+    """The commits of a request."""
+
+    are_any: bool = False
+
+
 @dataclass(frozen=True)
 class View:
     """A caller's view of the database.
@@ -49,12 +56,14 @@ class View:
         caller: the id of the key; None: the service itself.
         before_commit: the last step of every transaction that may write.
         audit: the row that a single-statement transaction inserts beside its change.
+        commits: those made through it.
     """
 
     conditions: Conditions = field(default_factory=dict)
     caller: str | None = None
     before_commit: BeforeCommit | None = None
     audit: Audit | None = None
+    commits: _Commits = field(default_factory=_Commits)
 
 
 class Database:
@@ -100,7 +109,7 @@ class Database:
         The audit log records the change in its last transaction, which has the service's own view.
         """
         database = copy(self)
-        database._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
+        database._view = replace(self._view, before_commit=None, audit=None)  # noqa: SLF001 - its own class
         return database
 
     def at(self, clock: FixedClock) -> "Database":
@@ -122,7 +131,7 @@ class Database:
         """Open a transaction that commits when the block ends and rolls back if it raises.
 
         Raises:
-            Aborted: a concurrent transaction won.
+            Aborted: a concurrent transaction won; as an `IdClash`, it may be done again.
             Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
@@ -131,6 +140,7 @@ class Database:
             yield session
             if self._view.before_commit is not None:
                 await self._view.before_commit(session)
+        self._view.commits.are_any = True
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
@@ -157,13 +167,18 @@ class Database:
 
     @asynccontextmanager
     async def translated_errors(self) -> AsyncIterator[None]:
-        """Raise the errors meant for callers in place of the database's own, in the block."""
+        """Raise the errors meant for callers in place of the database's own, in the block.
+
+        A clash of ids becomes an `Aborted` if a part of the caller's request is committed.
+        """
         try:
             yield
         except (SQLAlchemyError, psycopg.Error) as error:
             answer = await self._errors.translate(error)
             if answer is error:
                 raise
+            if isinstance(answer, IdClash) and self._view.commits.are_any:
+                answer = Aborted(answer.message, answer.reason)
             raise answer from error
 
     async def _is_standby(self) -> bool:
@@ -215,7 +230,9 @@ class Database:
             self.fence.check()
         with transaction_open(self._view.conditions, self._view.caller):
             async with self.translated_errors():
-                return await self._direct.run(statement, values)
+                rows = await self._direct.run(statement, values)
+        self._view.commits.are_any |= is_change
+        return rows
 
     async def close(self) -> None:
         """Close every connection, waiting a while for the transactions of those in use.

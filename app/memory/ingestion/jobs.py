@@ -26,6 +26,7 @@ from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
 from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
+from app.kernel.scopes import bucket_of_hash
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
@@ -138,7 +139,9 @@ class _Ingestion:
     def _generate_id(self, now: datetime) -> str:
         """Return the id of the generation, which is the same for all parts of the operation."""
         earlier = self.job.claim.details.get(_GENERATION)
-        return str(new_id(now)) if earlier is None else str(earlier).rpartition("/")[2]
+        if earlier is not None:
+            return str(earlier).rpartition("/")[2]
+        return str(new_id(now, bucket_of_hash(self._key.scope_hash)))
 
     async def _read(self) -> EventBatch | None:
         key = self._key

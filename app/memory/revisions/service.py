@@ -185,7 +185,7 @@ class RevisionService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            new = new.concerning(row.scope)
+            new = await idempotency.concerning(session, new, once, row.scope)
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)

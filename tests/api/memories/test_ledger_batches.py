@@ -11,9 +11,9 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, AlreadyExists, Reason
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of, new_id
 from app.kernel.names import EngineName
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion, Written
@@ -202,9 +202,10 @@ async def test_one_that_has_changed_meanwhile_aborts_all(
 
 
 async def test_an_id_that_is_taken_is_made_anew(database: Database, writing: ChangeContext) -> None:
-    # The ids of an earlier moment follow the last one closely.
-    last = new_id(writing.now + timedelta(milliseconds=1))
-    taken = {str(last + step) for step in range(1, 9)}
+    # The ids of an earlier moment follow the last one of their bucket closely.
+    last = new_id(writing.now + timedelta(milliseconds=1), bucket_of_hash(scope_hash(SCOPE)))
+    taken = {str(last + 1_024 * step) for step in range(1, 4)}
+    taken |= {str(last // 100_000 * 100_000 + 100_000 + bucket_of(last))}
     values = {**content("old"), "engine_id": 1, "version": 1, "scope": SCOPE}
     values |= {"scope_hash": scope_hash(SCOPE), "memory_type": DEFAULT_MEMORY_TYPE}
     values |= {"create_time": writing.now, "update_time": writing.now}

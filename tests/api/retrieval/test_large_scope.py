@@ -13,7 +13,7 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import FixedClock
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics

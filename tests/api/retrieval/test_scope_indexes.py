@@ -10,7 +10,7 @@ from sqlalchemy import text, true
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
 from app.memory.retrieval.services.lookups import ScopeIndexes

@@ -14,7 +14,7 @@ from sqlalchemy import true
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.store import fast_sql

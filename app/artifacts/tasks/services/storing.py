@@ -39,7 +39,7 @@ from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
@@ -290,7 +290,8 @@ class StoringService:
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [
-            ContentPlace(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names
+            ContentPlace(row.engine_id, row.memory, row.namespace, str(new_id(now, NO_BUCKET)))
+            for _ in names
         ]
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
         if batch.derived is not None:

@@ -32,7 +32,7 @@ from app.artifacts.tasks.store.listing import list_indexing_failed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, Reason, ResourceExhausted, ServiceError
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName
 from app.kernel.wire.privacy_config import Place
@@ -136,7 +136,8 @@ class UploadService:
         """Reserve room for an upload; withdraw it if the block fails."""
         now, name = self.tasks.clock.now(), upload.name.namespace
         engine_id = name.memory.engine.engine
-        place = ContentPlace(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
+        content_id = str(new_id(now, NO_BUCKET))
+        place = ContentPlace(engine_id, name.memory.memory, name.namespace, content_id)
         try:
             await self._begin(upload, place, now)
             yield place

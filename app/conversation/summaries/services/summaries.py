@@ -138,8 +138,8 @@ class SummaryService:
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
-            new = new.concerning({"user_id": owner.user_id}).queued(key, request)
-            return await operations.insert(session, new)
+            new = await idempotency.concerning(session, new, once, {"user_id": owner.user_id})
+            return await operations.insert(session, new.queued(key, request))
 
     async def renew(
         self, session: Transaction, failed: OperationRow, new: NewOperation

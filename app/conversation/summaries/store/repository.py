@@ -28,6 +28,7 @@ from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.ids import new_id
 from app.kernel.names import SessionName, SummaryName
+from app.kernel.scopes import bucket_of_user
 from app.platform.sessions.store.tables import SessionRow
 
 _R = SessionSummaryRow
@@ -154,14 +155,15 @@ async def _write(
     """Insert a summary, or update its policy's failed one in place."""
     failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
     columns = {**_columns(new), **values}
-    columns["boundary_seq"] = await _last_seq(session, name)
+    columns["boundary_seq"], user_id = await _standing(session, name)
+    summary_id = str(new_id(new.now, bucket_of_user(user_id)))
     if values["state"] == StoredSummaryState.FAILED:
         columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
     if failed is None:
-        return await _insert(session, name, new, columns)
+        return await _insert(session, name, new, {**columns, "summary_id": summary_id})
     if values["state"] != StoredSummaryState.FAILED:
         # It counts as made now: of overlapping summaries, the one with the greatest id is in force.
-        columns |= {"summary_id": str(new_id(new.now)), "create_time": new.now}
+        columns |= {"summary_id": summary_id, "create_time": new.now}
     columns["usage"] = _added(failed.usage, new.usage)
     columns["version"] = await _next_version(session, name, new, failed.summary_id)
     statement = (
@@ -180,7 +182,6 @@ async def _insert(
     key = {
         "engine_id": name.engine.engine,
         "session_id": name.session,
-        "summary_id": str(new_id(new.now)),
         "version": await _next_version(session, name, new, ""),
         "usage": dict(new.usage),
         "create_time": new.now,
@@ -208,13 +209,13 @@ def _columns(new: NewSummary) -> dict[str, Any]:
     }
 
 
-async def _last_seq(session: Session, name: SessionName) -> int:
-    """Return the session's last event: contexts after it have the new summary."""
-    statement = select(SessionRow.last_seq).where(
+async def _standing(session: Session, name: SessionName) -> tuple[int, str]:
+    """Return the session's last event, after which contexts have the new summary, and its user."""
+    statement = select(SessionRow.last_seq, SessionRow.user_id).where(
         SessionRow.engine_id == name.engine.engine, SessionRow.session_id == name.session
     )
-    reached: int = (await session.execute(statement)).scalar_one()
-    return reached
+    last_seq, user_id = (await session.execute(statement)).one()
+    return last_seq, user_id
 
 
 async def _next_version(session: Session, name: SessionName, new: NewSummary, besides: str) -> int:

@@ -108,7 +108,7 @@ class BulkService:
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
-            new = new.noting(**noted(masked))
+            new = new.within(_one_scope(items)).noting(**noted(masked))
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
@@ -321,6 +321,14 @@ def _raise_first(results: Sequence[object]) -> None:
 def name_of_engine(new: NewOperation) -> EngineName:
     """Return the full name of an operation's engine."""
     return EngineName.parse(new.engine_name)
+
+
+def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
+    """Return the scope of memories, if all have the same."""
+    scopes = [item.request.scope for item in items]
+    if not scopes or any(scope != scopes[0] for scope in scopes):
+        return None
+    return {key: [value] for key, value in scopes[0].items()}
 
 
 def _scopes(session: Session, results: Sequence[Outcome | Read]) -> Scopes | None:

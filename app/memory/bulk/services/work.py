@@ -18,6 +18,7 @@ from app.adapters.behind import WriteBehind
 from app.adapters.cooperative import each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
+from app.kernel.clashes import redone
 from app.kernel.errors import NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk.logic.chunks import ImportLine, chunked
@@ -185,7 +186,17 @@ class Import:
         return await each(lines, reading)
 
     async def _write(self, chunk: _Chunk) -> None:
-        """Write the memories of a chunk in one transaction; then count the results."""
+        """Write the memories of a chunk; then count the results."""
+        before = self._new, self._operation
+
+        async def attempt() -> _Chunk:
+            self._new, self._operation = before
+            return await self._written(chunk)
+
+        self._counts.add(await redone(attempt))
+
+    async def _written(self, chunk: _Chunk) -> _Chunk:
+        """Write the memories of a chunk in one transaction; return it with the results."""
         if chunk.items:
             async with self._service.memories.db.transaction() as session:
                 engine = await engines.get(session, self._name, Lock.SHARED)
@@ -195,7 +206,7 @@ class Import:
                 chunk = _with_results(chunk, results)
                 if any(chunk.counts[name] for name in _RECORDED):
                     await self._record(session, creating.noting_revisions(new), chunk)
-        self._counts.add(chunk)
+        return chunk
 
     async def _operation_at(
         self, session: Session, engine: EngineRow, now: datetime

@@ -12,7 +12,7 @@ from app.adapters.resources import Resources
 from app.kernel.auth import JWT_PREFIX, Reach
 from app.kernel.errors import NotFound
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName
 from app.memory.erasures.logic.pseudonyms import alias_of
@@ -134,7 +134,8 @@ class ErasureService:
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
         values = {
             "engine_id": engine.engine,
-            "certificate_id": f"er_{new_id(now)}",
+            # It outlives the scope, of whose digest it must tell no part.
+            "certificate_id": f"er_{new_id(now, NO_BUCKET)}",
             "engine_name": str(engine),
             "subject": pseudonyms.of(subject.scope),
             "pseudonym_key_id": pseudonyms.key_id,
@@ -160,7 +161,8 @@ class ErasureService:
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
         now, keep = self.resources.clock.now(), self.resources.settings.operation_retention
         new = NewOperation.of(engine, ERASE_SCOPE, "EraseScope", now, keep)
-        return new.concerning(subject.scope)
+        # Not `concerning`: all scopes with these pairs are meant, and the certificate keeps the id.
+        return replace(new, scopes={key: [value] for key, value in subject.scope.items()})
 
     async def _find(
         self, session: Session, engine: EngineName, row: ErasureRow

@@ -13,12 +13,12 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
+from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.extraction import ENGINE
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
@@ -99,7 +99,7 @@ class GenerationService:
             origin = await _origin(session, engine, request, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
-            new = new.concerning(scope)
+            new = await idempotency.concerning(session, new, once, scope)
             # A revision life that lies in the past is the caller's error, so it is checked here.
             service.writing(engine, new, request)
             model = model_of(self.models, engine)

@@ -9,13 +9,13 @@ import numpy as np
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
+from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
 from app.memory.generation.logic.profiles import StoredField, stored_fields
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories

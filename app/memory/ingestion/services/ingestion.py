@@ -20,6 +20,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName
+from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.memory.generation.schemas import ContentEvent
@@ -38,7 +39,6 @@ from app.memory.ingestion.schemas import (
 from app.memory.ingestion.store import erasure, repository
 from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

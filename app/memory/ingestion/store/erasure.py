@@ -13,10 +13,10 @@ from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Fields
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import RowsOf
+from app.kernel.scopes import scope_hash
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
-from app.memory.memories.logic.scopes import scope_hash
 from app.platform.engines.store import repository as engines
 
 _STREAM_KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)

@@ -154,10 +154,9 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            new = new.noting(**new_memory.details)
+            new = new.concerning(request.scope).noting(**new_memory.details)
             if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
                 return Created(repeated)
-            new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
             written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
             row = await finish_with_memory(session, new, writing, written.row)
@@ -206,7 +205,7 @@ class MemoryService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            new = new.concerning(row.scope)
+            new = await idempotency.concerning(session, new, once, row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
@@ -251,7 +250,8 @@ class MemoryService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
-            new = replace(new.concerning(row.scope), memory_id=row.memory_id)
+            new = await idempotency.concerning(session, new, once, row.scope)
+            new = replace(new, memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])

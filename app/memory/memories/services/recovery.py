@@ -58,7 +58,7 @@ class RecoveryService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_known(now), for_update=True)
-            new = new.concerning(row.scope)
+            new = await idempotency.concerning(session, new, once, row.scope)
             if row.delete_time is None:
                 raise not_deleted(name)
             check_etag(row.version, etag)

@@ -10,11 +10,11 @@ from typing import Any
 from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
-from app.kernel.ids import new_id
+from app.kernel.ids import another_id, new_id
 from app.kernel.names import MemoryName
+from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import erasure, fast_sql, redaction, repository, restoring, vectors
 from app.memory.memories.store.changes import (
@@ -78,7 +78,7 @@ async def apply(
     await _write_vectors(session, writing, ordered)
     if not writing.keeps_revisions:
         return [Written(effect.row, None) for effect in ordered]
-    await repository.append_revisions(session, [effect.revision for effect in ordered])
+    await repository.append_made_revisions(session, [effect.revision for effect in ordered])
     return [Written(effect.row, effect.revision["revision_id"]) for effect in ordered]
 
 
@@ -140,7 +140,7 @@ async def create_free(
         for effect, is_kept in zip(effects, keeps, strict=True)
         if effect and is_kept
     ]
-    await repository.append_revisions(session, kept)
+    await repository.append_made_revisions(session, kept)
     return [
         None
         if effect is None
@@ -202,25 +202,26 @@ async def _insert(
     if chosen:
         # An expired memory is gone for every reader, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
+    made = await each(wanted, lambda new: _values(writing, new))
     rows: dict[int, MemoryRow | None] = {}
-    while missing := [n for n in range(len(wanted)) if n not in rows]:
-        made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
-        inserted = await repository.insert_memories(session, made)
-        rows |= {
-            n: row
-            for n, row in zip(missing, inserted, strict=True)
-            if row is not None or wanted[n].memory_id is not None
-        }
+    missing = list(range(len(wanted)))
+    while missing:
+        inserted = await repository.insert_memories(session, [made[n] for n in missing])
+        rows |= dict(zip(missing, inserted, strict=True))
+        missing = [n for n in missing if rows[n] is None and wanted[n].memory_id is None]
+        for n in missing:
+            made[n]["memory_id"] = str(another_id(int(made[n]["memory_id"])))
     return [rows[n] for n in range(len(wanted))]
 
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
+    digest = scope_hash(new.scope)
     return {
         "engine_id": writing.engine.engine,
-        "memory_id": new.memory_id or str(new_id(writing.now)),
+        "memory_id": new.memory_id or str(new_id(writing.now, bucket_of_hash(digest))),
         "version": 1,
         "scope": dict(new.scope),
-        "scope_hash": scope_hash(new.scope),
+        "scope_hash": digest,
         "memory_type": new.memory_type,
         **no_content(),
         **new.content,
@@ -383,7 +384,7 @@ def _revision(
 ) -> dict[str, Any]:
     return {
         **{name: getattr(row, name) for name in COPIED_FIELDS},
-        "revision_id": new_id(writing.now),
+        "revision_id": new_id(writing.now, bucket_of_hash(row.scope_hash)),
         "action": action,
         "memory_expire_time": row.expire_time,
         "labels": dict(writing.labels),

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
-from app.adapters.db.bulk import Conflict, insert_free, insert_rows
+from app.adapters.db.bulk import Conflict, insert_free, insert_made, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
 from app.adapters.db.filter_fields import (
@@ -44,7 +44,7 @@ from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -358,11 +358,19 @@ async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) 
     )
 
 
+async def append_made_revisions(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Append new revisions, and their labels as rows; a taken id is made anew in place."""
+    await insert_made(RevisionRow, session, rows, "revision_id")
+    await _insert_labels(session, rows)
+
+
 async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Append revisions, and their labels as rows."""
-    if not rows:
-        return
+    """Append revisions of an archive, and their labels as rows."""
     await insert_rows(RevisionRow, session, rows)
+    await _insert_labels(session, rows)
+
+
+async def _insert_labels(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     labels = [
         {
             "engine_id": row["engine_id"],

@@ -11,8 +11,8 @@ from app.adapters.cooperative import each
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.scopes import scope_hash
 from app.memory.memories.logic.restored import RestoredMemory, check_restored
-from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import repository
 from app.memory.memories.store.columns import CONTENT_FIELDS

@@ -12,7 +12,7 @@ from app.kernel.clock import Clock
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
-from app.memory.memories.logic.scopes import scope_hash
+from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding

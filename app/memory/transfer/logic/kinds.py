@@ -338,6 +338,7 @@ NOT_ARCHIVED = {
     "embedding_models": "in the header",
     "engine_totals": "counted again by triggers",
     "erasures": "certificates stay where the erasure was made",
+    "ids_carry_buckets_from": "a time of this service",
     "processes": "what runs now",
     "pseudonym_keys": "a secret of this service",
     "rate_buckets": "what callers may still use now",

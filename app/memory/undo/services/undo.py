@@ -1,6 +1,6 @@
 """Start of an undo: the check that something can be undone, and the operation in the queue."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from app.adapters.db.session import Session
@@ -66,7 +66,8 @@ class UndoService:
             _check_ended(source)
             if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
-            new = replace(new, scopes=requested.scopes).noting(undoneOperation=requested.name)
+            new = await idempotency.within(session, new, once, requested.scopes)
+            new = new.noting(undoneOperation=requested.name)
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))

@@ -21,7 +21,7 @@ from app.kernel.errors import (
     ServiceError,
     Unauthenticated,
 )
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
@@ -180,7 +180,7 @@ async def _configure(session: Session, secret: str, now: datetime) -> None:
 
 async def _insert_admin(session: Session, name: str, secret: str, now: datetime) -> None:
     values = {
-        "key_id": str(new_id(now)),
+        "key_id": str(new_id(now, NO_BUCKET)),
         "display_name": name,
         "roles": [Role.ADMIN.value],
         "permissions": [],
@@ -236,7 +236,7 @@ class KeyService:
         secret = mint()
         async with self.db.transaction() as session:
             values = {
-                "key_id": str(new_id(now)),
+                "key_id": str(new_id(now, NO_BUCKET)),
                 **request.columns(),
                 "creator": caller_of(session),
                 "create_time": now,

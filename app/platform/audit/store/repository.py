@@ -15,7 +15,7 @@ from app.adapters.db.pages import Slice
 from app.adapters.db.session import Session
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.platform.audit.store.tables import AuditEventRow
 
 NO_ENGINE = 0
@@ -74,7 +74,8 @@ class NewEvent:
         return {
             "engine_id": NO_ENGINE if audited.engine_id is None else audited.engine_id,
             "create_time": self.now,
-            "event_id": str(new_id(self.now)),
+            # Found by its engine and time, never by its id.
+            "event_id": str(new_id(self.now, NO_BUCKET)),
             "caller": audited.caller,
             "method": audited.method,
             "resource": audited.resource or None,

@@ -16,7 +16,7 @@ from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.kernel.paging import PageRequest
 from app.platform.engines.schemas import (
@@ -96,7 +96,7 @@ class EngineService:
         parent = _parent_of_new(location)
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
-        name = EngineName(parent.project, parent.location, new_id(now))
+        name = EngineName(parent.project, parent.location, new_id(now, NO_BUCKET))
         new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
         async with self.db.transaction() as session:
             known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)

@@ -52,3 +52,11 @@ class EmbeddingModelRow(Base):
 
     model_id: Mapped[str] = mapped_column(Text, primary_key=True)
     dimensions: Mapped[int] = mapped_column(Integer)
+
+
+class BucketsRow(Base):
+    """The time, in milliseconds, from which made ids carry their bucket; the only row."""
+
+    __tablename__ = "ids_carry_buckets_from"
+
+    milliseconds: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

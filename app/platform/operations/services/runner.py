@@ -33,7 +33,7 @@ from app.kernel.failures import describe
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import leases, queue, repository
 from app.platform.operations.store.leases import Claim
-from app.platform.operations.store.repository import Owned
+from app.platform.operations.store.owned import Owned
 from app.settings.settings import Settings
 
 log = structlog.get_logger()

@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session, note
+from app.kernel.auth import Scopes
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
@@ -147,6 +148,25 @@ async def replay_operation(
     if known is None:
         return None
     return await _operation_of(session, EngineName.parse(new.engine_name), known, new.now)
+
+
+async def within(
+    session: Session, new: NewOperation, once: IdempotencyKey | None, scopes: Scopes | None
+) -> NewOperation:
+    """Return the operation that answers a request, once its scopes are known; record its new id."""
+    known = new.within(scopes)
+    if once is not None:
+        answered = update(RequestIdRow).where(_is_request(new.engine_id, once))
+        answered = answered.values(operation_id=known.operation_id)
+        await session.execute(answered.execution_options(synchronize_session=False))
+    return known
+
+
+async def concerning(
+    session: Session, new: NewOperation, once: IdempotencyKey | None, scope: Mapping[str, str]
+) -> NewOperation:
+    """Do the same for a single scope."""
+    return await within(session, new, once, {key: [value] for key, value in scope.items()})
 
 
 async def store_response(

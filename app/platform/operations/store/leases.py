@@ -34,8 +34,9 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import counting, repository
+from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.queue import PENDING, RUNNING
-from app.platform.operations.store.repository import Ended, Owned
+from app.platform.operations.store.repository import Ended
 from app.platform.operations.store.tables import OperationRow
 from app.platform.operations.store.waking import wake, wake_if_soon
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, func, literal_column, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
-from app.platform.operations.store.repository import Owned
+from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.tables import OperationRow
 
 # Literals, not parameters: a generic plan must see them to use the partial indexes.

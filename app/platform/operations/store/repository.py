@@ -24,10 +24,12 @@ from app.kernel.auth import Scopes
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
 from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
+from app.kernel.scopes import bucket_of_scopes
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
+from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.tables import OperationRow, name_of
 from app.platform.operations.store.waking import wake_if_soon
 
@@ -54,7 +56,8 @@ class NewOperation:
     """An operation about to be inserted.
 
     `key` serialises: only one operation of an engine and key runs at a time. `details` is the
-    client-visible metadata with its `@type`, never text of memories. `due` defaults to now.
+    client-visible metadata with its `@type`, never text of memories. `due` defaults to now. The id
+    carries the bucket of the scope, if there is exactly one.
     """
 
     engine_id: int
@@ -82,15 +85,20 @@ class NewOperation:
 
     def __post_init__(self) -> None:
         if not self.operation_id:
-            object.__setattr__(self, "operation_id", str(new_id(self.now)))
+            made = new_id(self.now, bucket_of_scopes(self.scopes))
+            object.__setattr__(self, "operation_id", str(made))
 
     def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
         """Return a copy for a worker, with the serialising key and the request."""
         return replace(self, key=key, request=request)
 
     def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
-        """Return a copy that concerns a single scope."""
-        return replace(self, scopes={key: [value] for key, value in scope.items()})
+        """Return a copy that concerns a single scope, with another id."""
+        return self.within({key: [value] for key, value in scope.items()})
+
+    def within(self, scopes: Scopes | None) -> "NewOperation":
+        """Return a copy that concerns scopes, with another id."""
+        return replace(self, scopes=scopes, operation_id="")
 
     @property
     def name(self) -> str:
@@ -246,24 +254,6 @@ def _is(row: OperationRow) -> ColumnElement[bool]:
 def cancelled() -> Cancelled:
     """Return the error of an operation cancelled by its client."""
     return Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
-
-
-@dataclass(frozen=True)
-class Owned:
-    """A running operation and the token of its worker."""
-
-    engine_id: int
-    operation_id: str
-    owner: str
-
-    def is_mine(self) -> ColumnElement[bool]:
-        """Select the row while this worker still owns it."""
-        return and_(
-            OperationRow.engine_id == self.engine_id,
-            OperationRow.operation_id == self.operation_id,
-            OperationRow.owner == self.owner,
-            OperationRow.state == OperationState.RUNNING,
-        )
 
 
 async def finish(

@@ -14,12 +14,13 @@ from app.adapters.resources import EventListener, Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
+from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -73,6 +74,14 @@ class _Event:
 
 
 @dataclass(frozen=True)
+class _Made:
+    """The time of an append, and the bucket of the session's user."""
+
+    now: datetime
+    bucket: int
+
+
+@dataclass(frozen=True)
 class EventService:
     """Use cases of the events in sessions."""
 
@@ -114,7 +123,8 @@ class EventService:
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
             place = (stands.last_seq, stands.place.exchange)
-            await append_batch.insert_event(session, _row(name, event, place, now))
+            made = _Made(now, bucket_of_user(stands.user_id))
+            await append_batch.insert_event(session, _row(name, event, place, made))
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
 
@@ -147,7 +157,7 @@ class EventService:
         now = self.clock.now()
         place = Place.SESSION_EVENTS
         request, _ = await self.privacy.admit(name.engine, place, request, _EXCHANGE_FIELDS)
-        events = request.events(now, str(new_id(now)))
+        events = request.events(now, str(new_id(now, NO_BUCKET)))
         appended = await self._append_all(name, events, request.expected_last_seq, once, now)
         return Exchange(**dict(appended), exchange=appended.events[-1].exchange)
 
@@ -185,10 +195,11 @@ class EventService:
         expected, now = at
         before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
+        made = _Made(now, bucket_of_user(before.user_id))
         rows, place, delta = [], before.place, dict[str, Any]()
         for seq, event in enumerate(events, before.last_seq + 1):
             place = place.after(event.step)
-            rows.append(_row(name, event, (seq, place.exchange), now))
+            rows.append(_row(name, event, (seq, place.exchange), made))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
         parts = StateParts.of(delta)
@@ -314,17 +325,17 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
         )
 
 
-def _row(name: SessionName, event: _Event, place: tuple[int, int], now: datetime) -> dict[str, Any]:
+def _row(name: SessionName, event: _Event, place: tuple[int, int], made: _Made) -> dict[str, Any]:
     """Return the columns of an event, with its number and its exchange's."""
     seq, exchange = place
     return {
         "engine_id": name.engine.engine,
         "session_id": name.session,
         "seq": seq,
-        "event_id": str(new_id(now)),
+        "event_id": str(new_id(made.now, made.bucket)),
         "exchange": exchange,
         **event.columns,
-        "create_time": now,
+        "create_time": made.now,
     }
 
 

@@ -22,6 +22,7 @@ from app.kernel.names import EngineName, SessionName, check_session_id
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
+from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
@@ -98,14 +99,14 @@ class SessionService:
         request, masked = await self.privacy.admit(name, place, request, _TEXT_FIELDS)
         columns = request.columns()
         parts = StateParts.of(columns["session_state"])
-        chosen = str(new_id(now)) if session_id is None else session_id
+        chosen = _made_id(request, now) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self._operation(engine, CREATE, "CreateSession", now).noting(**noted(masked))
+            new = new.concerning({"user_id": request.user_id})
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
-            new = new.concerning({"user_id": request.user_id})
             values = {
                 "engine_id": engine.engine_id,
                 "session_id": chosen,
@@ -118,7 +119,7 @@ class SessionService:
                 "shown_update_time": now,
                 "expire_time": self._expiry(request, now),
             }
-            row = await repository.insert_session(session, values)
+            row = await repository.insert_session(session, values, is_chosen=session_id is not None)
             await self._check_and_share(session, row, parts, Permission.SESSIONS_CREATE)
             response = {
                 "@type": type_url("Session"),
@@ -193,7 +194,7 @@ class SessionService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, now, for_update=True)
-            new = new.concerning({"user_id": row.user_id})
+            new = await idempotency.concerning(session, new, once, {"user_id": row.user_id})
             check_etag(row.version, etag)
             await erasure.remove(session, row)
             return await operations.insert_done(session, new, EMPTY)
@@ -279,3 +280,7 @@ class SessionService:
         return NewOperation.of(
             name_of(engine), kind, method, now, self.settings.operation_retention
         )
+
+
+def _made_id(request: CreateSessionRequest, now: datetime) -> str:
+    return str(new_id(now, bucket_of_user(request.user_id)))

@@ -27,7 +27,7 @@ from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import Key, Slice, read_within
 from app.adapters.db.session import Session
-from app.kernel.errors import AlreadyExists, NotFound, Reason
+from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
 from app.kernel.names import SessionName
 from app.platform.sessions.store.append_batch import is_live
 from app.platform.sessions.store.tables import (
@@ -196,11 +196,14 @@ async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
     return (await session.execute(statement.limit(1))).first() is not None
 
 
-async def insert_session(session: Session, values: Mapping[str, Any]) -> SessionRow:
+async def insert_session(
+    session: Session, values: Mapping[str, Any], *, is_chosen: bool
+) -> SessionRow:
     """Insert a session, replacing an expired one of the same id.
 
     Raises:
-        AlreadyExists: the id is taken.
+        AlreadyExists: the chosen id is taken.
+        IdClash: the made id is taken.
         NotFound: the user is out of the session caller's reach.
     """
     check_scope(session, {"user_id": values["user_id"]})
@@ -213,6 +216,8 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
     statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()
     row = (await session.execute(statement.returning(SessionRow))).scalar_one_or_none()
     if row is None:
+        if not is_chosen:
+            raise IdClash("Another process has made the same id; retry.", Reason.CONCURRENT_CHANGE)
         raise AlreadyExists(
             f"sessions/{values['session_id']} exists; choose another id.", Reason.ID_TAKEN
         )
