@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
+from pydantic import SecretStr
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.session import Database
+from app.adapters.db.standby import followed_standby
 from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
@@ -81,6 +83,8 @@ async def open_process(
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
+        if settings.read_url is not None:
+            await stack.enter_async_context(_reading_standby(resources, settings.read_url))
         warming = asyncio.create_task(_warm(resources))
         stack.push_async_callback(_stopped, warming)
         access = AccessService(resources.db, resources.clock)
@@ -130,6 +134,26 @@ def _keep_what_is_there() -> None:
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE)
+
+
+@asynccontextmanager
+async def _reading_standby(resources: Resources, read_url: SecretStr) -> AsyncIterator[None]:
+    """Have a standby answer reads in the block while the primary is away.
+
+    Raises:
+        SchemaError: it is no standby of the database.
+        ServeError: the database can have none.
+    """
+    if resources.settings.database_url is None or resources.db.is_distributed:
+        kind = "a distributed" if resources.db.is_distributed else "the embedded"
+        raise ServeError(
+            f"MEMORY_BANK_READ_URL must be absent with {kind} database; got an address. A standby"
+            " follows one server, which MEMORY_BANK_DATABASE_URL names."
+        )
+    url = read_url.get_secret_value()
+    async with followed_standby(url, resources.database_url, resources.settings) as standby:
+        resources.db.standby = standby
+        yield
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

@@ -1,5 +1,6 @@
 """Creation of connection pools."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ from sqlalchemy.pool import NullPool
 from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
+Connection = psycopg.AsyncConnection[Any]
+Check = Callable[[Connection], Awaitable[None]]
 _DIALECT = "postgresql+psycopg://"
 """The dialect only: the driver itself connects, as it supports addresses of several hosts."""
 
@@ -31,8 +34,8 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
     return arguments
 
 
-def open_engine(url: str, settings: Settings) -> AsyncEngine:
-    """Open a pool without connecting yet.
+def open_engine(url: str, settings: Settings, check: Check | None = None) -> AsyncEngine:
+    """Open a pool without connecting yet; `check` raises for a new connection of no use.
 
     Raises:
         AddressError: the address is malformed.
@@ -42,7 +45,7 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
     )
     return create_async_engine(
         _DIALECT,
-        async_creator=connect,
+        async_creator=connect if check is None else partial(_checked, connect, check),
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
@@ -52,6 +55,16 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         # Parameters contain the text of memories; no message quotes them, whoever logs it.
         hide_parameters=True,
     )
+
+
+async def _checked(connect: Callable[[], Awaitable[Connection]], check: Check) -> Connection:
+    connection = await connect()
+    try:
+        await check(connection)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
 
 
 def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's
