@@ -150,9 +150,11 @@ async def _reading_standby(resources: Resources, read_url: SecretStr) -> AsyncIt
             f"MEMORY_BANK_READ_URL must be absent with {kind} database; got an address. A standby"
             " follows one server, which MEMORY_BANK_DATABASE_URL names."
         )
-    url = read_url.get_secret_value()
-    async with followed_standby(url, resources.database_url, resources.settings) as standby:
-        resources.db.standby = standby
+    url, db = read_url.get_secret_value(), resources.db
+    async with followed_standby(
+        url, db.server, resources.database_url, resources.settings
+    ) as standby:
+        db.standby = standby
         yield
 
 

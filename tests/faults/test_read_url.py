@@ -35,8 +35,9 @@ from tests.support.console import MEMORIES, browser, page, sign_in
 from tests.support.errors import refusal
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
+from tests.support.scripted import written_by
 from tests.support.standbys import Pair, replicated
-from tests.support.summaries import context, session_with, talk
+from tests.support.summaries import BY_THREE, Summariser, context, session_with, talk
 
 _AGE = "x-memory-bank-read-age-ms"
 _AWAY = (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
@@ -189,15 +190,17 @@ async def _is_degraded(client: httpx.AsyncClient) -> None:
 
 
 async def test_contexts_and_pages_need_no_write(pair: Pair, tmp_path: Path) -> None:
-    async with _service(pair, tmp_path) as (resources, app, client), browser(app) as console:
-        policy = {"strategy": "SUMMARY_BUFFER", "tokenLimit": 200}
-        path = await session_with(client, **policy)
-        await talk(client, path, *range(20))
-        await sign_in(console, ADMIN_KEY)
-        await _followed(pair)
-        await asyncio.to_thread(pair.primary.stop)
-        assert (await context(client, path))["messages"]
-        assert "Memories" in (await page(console, MEMORIES)).text
+    async with _service(pair, tmp_path) as (resources, _app, _client):
+        app = create_app(written_by(resources, Summariser()))
+        async with client_with(app, ADMIN_KEY) as client, browser(app) as console:
+            path = await session_with(client, **BY_THREE)
+            await talk(client, path, 1, 2, 3, 4)
+            await sign_in(console, ADMIN_KEY)
+            await _followed(pair)
+            await asyncio.to_thread(pair.primary.stop)
+            composed = await context(client, path)
+            assert (composed["summaryState"], bool(composed["messages"])) == ("pending", True)
+            assert "Memories" in (await page(console, MEMORIES)).text
 
 
 async def test_a_key_that_was_revoked_last_may_still_read(pair: Pair, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ class Database:
             return
         async with AsyncExitStack() as stack:
             async with self.translated_errors():
-                connection = await self.standby.read(self.server, partial(_connected, stack))
+                connection = await self.standby.read(partial(_connected, stack))
             yield connection
 
     def check_writable(self) -> None:
@@ -258,9 +258,7 @@ class Database:
             async with self.translated_errors():
                 if is_change or self.standby is None:
                     return await self.server.direct.run(statement, values)
-                return await self.standby.read(
-                    self.server, lambda server: server.direct.run(statement, values)
-                )
+                return await self.standby.read(lambda server: server.direct.run(statement, values))
 
     async def close(self) -> None:
         """Close every connection, as `Server.close` does; a standby is closed by its opener."""

@@ -78,6 +78,7 @@ class Standby:
 
     Args:
         server: the standby.
+        primary: whose connections are broken off when it is away.
         revision: the schema revision that the process needs.
 
     Attributes:
@@ -85,8 +86,9 @@ class Standby:
         turn: counts the changes between primary and standby.
     """
 
-    def __init__(self, server: Server, revision: str) -> None:
+    def __init__(self, server: Server, primary: Server, revision: str) -> None:
         self.server = server
+        self._primary = primary
         self.is_primary_away = False
         self.turn = 0
         self._revision = revision
@@ -105,7 +107,7 @@ class Standby:
         if self.is_primary_away:
             raise unavailable()
 
-    async def read(self, primary: Server, attempt: Callable[[Server], Awaitable[_T]]) -> _T:
+    async def read(self, attempt: Callable[[Server], Awaitable[_T]]) -> _T:
         """Read from the primary, or while it is away from the standby, if the request may.
 
         `attempt` is made again, also where a connection broke, and changes nothing.
@@ -117,24 +119,24 @@ class Standby:
         reads = current_reads()
         if reads is None:
             self.check_primary()
-            return await attempt(primary)
+            return await attempt(self._primary)
         if not self.is_primary_away:
             try:
-                return await attempt(primary)
+                return await attempt(self._primary)
             except (DBAPIError, psycopg.Error) as error:
                 if not is_away(error):
                     raise
-            if await self._is_reached(primary):
-                return await attempt(primary)
+            if await self._is_reached():
+                return await attempt(self._primary)
         reads.note(await self._age())
         _READS.inc()
         return await attempt(self.server)
 
-    async def _is_reached(self, primary: Server) -> bool:
+    async def _is_reached(self) -> bool:
         """Connect until that succeeds, or has failed so often that the primary is away."""
         while not self.is_primary_away:
             try:
-                async with primary.engine.connect():
+                async with self._primary.engine.connect():
                     self._reached()
                     return True
             except DBAPIError as error:
@@ -212,6 +214,7 @@ class Standby:
         if self._failures >= _AWAY_AFTER and not self.is_primary_away:
             self._change(is_away=True)
             log.error("primary.away", reads="standby")
+            self._primary.break_off()
 
     def _change(self, *, is_away: bool) -> None:
         self.is_primary_away = is_away
@@ -231,7 +234,7 @@ async def _ask(connection: Connection) -> None:
 
 @asynccontextmanager
 async def followed_standby(
-    read_url: str, primary_url: str, settings: Settings
+    read_url: str, primary: Server, primary_url: str, settings: Settings
 ) -> AsyncIterator[Standby]:
     """Open a standby, and look for the primary during the block.
 
@@ -247,7 +250,7 @@ async def followed_standby(
     )
     check = partial(_check_identity, await _identity_of_primary(connect))
     server = Server(open_engine(url, settings, check))
-    standby = Standby(server, await asyncio.to_thread(wanted_revision))
+    standby = Standby(server, primary, await asyncio.to_thread(wanted_revision))
     try:
         await _look_at_start(server)
         watching = asyncio.create_task(standby.watch(connect))
