@@ -109,11 +109,10 @@ async def test_reads_go_on_while_the_primary_is_away(pair: Pair, tmp_path: Path)
         other_key = await make_key(resources.db, resources.clock.now(), "admin")
         assert _AGE not in (await client.get("/memories/tea")).headers
         await _followed(pair)
-        before = time.monotonic()
         await asyncio.to_thread(pair.primary.stop)
 
         async with client_with(app, other_key) as other:
-            await _all_reads_are_answered(other, operation, before)
+            await _all_reads_are_answered(other, operation)
         await _writes_are_put_off(client, operation)
         await _is_degraded(client)
         with pytest.raises(Unavailable):
@@ -134,7 +133,7 @@ async def _has_written(client: httpx.AsyncClient, memory: str) -> bool:
     return (await _write(client, memory)).status_code == 200
 
 
-async def _all_reads_are_answered(client: httpx.AsyncClient, operation: str, before: float) -> None:
+async def _all_reads_are_answered(client: httpx.AsyncClient, operation: str) -> None:
     dropped, reads = _counted(_DROPPED), _counted(_READS)
     search = {"scope": USER, "similaritySearchParams": {"searchQuery": "tea"}}
     requests: list[tuple[str, str, object]] = [
@@ -148,11 +147,9 @@ async def _all_reads_are_answered(client: httpx.AsyncClient, operation: str, bef
     ]
     for method, path, body in requests:
         answer = await client.request(method, path, json=body)
-        # Those of two connections may be the last that the primary has replied.
         assert answer.status_code == 200, (path, answer.text)
-        age = int(answer.headers[_AGE])
-        assert age >= 0, path
-    assert age <= 1000 * (time.monotonic() - before) + 60_000
+        # No commit is younger than the last look before the primary was stopped.
+        assert int(answer.headers[_AGE]) >= 0, path
     assert ok(await client.post("/memories:retrieve", json=search))["retrievedMemories"]
     assert _counted(_DROPPED) - dropped == len(requests) + 1
     assert _counted(_READS) - reads >= len(requests)

@@ -9,10 +9,10 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from app.adapters.db.opener import OPENER, Connect, Connection, Opener
 from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
-Connection = psycopg.AsyncConnection[Any]
 Check = Callable[[Connection], Awaitable[None]]
 _DIALECT = "postgresql+psycopg://"
 """The dialect only: the driver itself connects, as it supports addresses of several hosts."""
@@ -43,9 +43,11 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
     connect = partial(
         psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
     )
+    opener = Opener(connect if check is None else partial(_checked, connect, check))
     return create_async_engine(
         _DIALECT,
-        async_creator=connect if check is None else partial(_checked, connect, check),
+        async_creator=opener.open,
+        execution_options={OPENER: opener},
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
@@ -57,7 +59,7 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
     )
 
 
-async def _checked(connect: Callable[[], Awaitable[Connection]], check: Check) -> Connection:
+async def _checked(connect: Connect, check: Check) -> Connection:
     connection = await connect()
     try:
         await check(connection)

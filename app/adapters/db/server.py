@@ -1,13 +1,8 @@
 """The connections of a process to one server."""
 
 import asyncio
-import socket
 from contextlib import suppress
-from typing import Any
-from weakref import WeakSet
 
-import psycopg
-from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.adapters.db.direct import DirectConnections
@@ -34,20 +29,6 @@ class Server:
         )
         self.direct = DirectConnections(engine)
         self.pool_use = PoolUse(engine)
-        self._open: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
-        event.listen(engine.sync_engine, "connect", self._note)
-
-    def _note(self, opened: Any, _: object) -> None:  # noqa: ANN401 - SQLAlchemy's wrapper
-        self._open.add(opened.driver_connection)
-
-    def break_off(self) -> None:
-        """End every connection at once, for those who wait for an answer that will not come.
-
-        A server that vanished says nothing, and the network would have them wait for minutes.
-        """
-        for connection in list(self._open):
-            with suppress(OSError, psycopg.Error):
-                _shut_down(connection.fileno())
 
     async def close(self) -> None:
         """Close every connection, waiting a while for the transactions of those in use.
@@ -61,12 +42,3 @@ class Server:
                 while self.pool_use.in_use:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
         await self.engine.dispose()
-
-
-def _shut_down(descriptor: int) -> None:
-    """Have both sides of a socket end; the driver that owns it then closes it."""
-    ending = socket.socket(fileno=descriptor)
-    try:
-        ending.shutdown(socket.SHUT_RDWR)
-    finally:
-        ending.detach()

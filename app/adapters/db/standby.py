@@ -18,9 +18,10 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.adapters.db.engine import Connection, connect_arguments, open_engine
+from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.errors import first_line, is_away, unavailable
 from app.adapters.db.migrate import SchemaError, check_address, wanted_revision
+from app.adapters.db.opener import Connect, Connection, opener_of
 from app.adapters.db.server import Server
 from app.adapters.db.urls import plain_url
 from app.adapters.shared import Shared, look_at
@@ -64,7 +65,6 @@ _PROGRESS = text("""
 """)
 
 _T = TypeVar("_T")
-Connect = Callable[[], Awaitable[Connection]]
 Identity = tuple[int, int]
 """The system identifier of a cluster and the id of a database in it, which standbys share."""
 
@@ -170,13 +170,16 @@ class Standby:
         """Look for the primary until cancelled, on a connection of its own."""
         while True:
             try:
-                await self._keep_asking(await connect())
-            except TimeoutError:
-                self._failed()
+                connection = await connect()
             except psycopg.Error as error:
                 # What refuses a connection is there.
                 (self._failed if is_away(error) else self._reached)()
-            await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_LOOK_SECONDS)
+                continue
+            try:
+                await self._keep_asking(connection)
+            except (TimeoutError, psycopg.Error):
+                self._failed()
 
     async def _keep_asking(self, connection: Connection) -> NoReturn:
         """Ask the primary for a sign of life until it gives none.
@@ -206,6 +209,7 @@ class Standby:
     def _reached(self) -> None:
         self._failures = 0
         if self.is_primary_away:
+            opener_of(self._primary.engine).resume()
             self._change(is_away=False)
             log.warning("primary.back")
 
@@ -214,7 +218,7 @@ class Standby:
         if self._failures >= _AWAY_AFTER and not self.is_primary_away:
             self._change(is_away=True)
             log.error("primary.away", reads="standby")
-            self._primary.break_off()
+            opener_of(self._primary.engine).give_up()
 
     def _change(self, *, is_away: bool) -> None:
         self.is_primary_away = is_away

@@ -69,7 +69,7 @@ class _Moment:
         """Return True if an answer requested at another moment is fresh enough for this one."""
         # A standby may still know a key that was revoked before the primary went away.
         return (
-            self.turn == asked.turn
+            asked.turn >= self.turn
             and self.now - asked.now < _LIFE
             and self.seconds - asked.seconds < _LIFE.total_seconds()
         )
