@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
-from pydantic import SecretStr
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.session import Database
-from app.adapters.db.standby import followed_standby
 from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
@@ -33,6 +31,7 @@ from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
+from app.process.reading_standby import reading_standby
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
 from app.settings.settings import Settings
@@ -74,7 +73,7 @@ async def open_process(
     Without a database URL this starts the embedded Postgres and migrates it, after a backup.
 
     Raises:
-        SchemaError: the external database is not ready for this release, or migration failed.
+        SchemaError: an external database or its standby cannot be used, or migration failed.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
         ServeError: the administrator's key of the settings is not a valid key.
@@ -83,10 +82,8 @@ async def open_process(
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
-        if settings.read_url is not None:
-            await stack.enter_async_context(_reading_standby(resources, settings.read_url))
-        warming = asyncio.create_task(_warm(resources))
-        stack.push_async_callback(_stopped, warming)
+        await stack.enter_async_context(reading_standby(resources))
+        stack.push_async_callback(_stopped, asyncio.create_task(_warm(resources)))
         access = AccessService(resources.db, resources.clock)
         if not await access.has_keys():
             await EngineService.of(resources).ensure_first()
@@ -134,28 +131,6 @@ def _keep_what_is_there() -> None:
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE)
-
-
-@asynccontextmanager
-async def _reading_standby(resources: Resources, read_url: SecretStr) -> AsyncIterator[None]:
-    """Have a standby answer reads in the block while the primary is away.
-
-    Raises:
-        SchemaError: it is no standby of the database.
-        ServeError: the database can have none.
-    """
-    if resources.settings.database_url is None or resources.db.is_distributed:
-        kind = "a distributed" if resources.db.is_distributed else "the embedded"
-        raise ServeError(
-            f"MEMORY_BANK_READ_URL must be absent with {kind} database; got an address. A standby"
-            " follows one server, which MEMORY_BANK_DATABASE_URL names."
-        )
-    url, db = read_url.get_secret_value(), resources.db
-    async with followed_standby(
-        url, db.server, resources.database_url, resources.settings
-    ) as standby:
-        db.standby = standby
-        yield
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

@@ -27,7 +27,7 @@ from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
 from app.process.main import create_app
-from app.process.serving import ServeError, open_process
+from app.process.serving import open_process
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
@@ -301,7 +301,7 @@ async def test_what_is_no_standby_is_refused_at_the_start(
     with pytest.raises(SchemaError, match="MEMORY_BANK_READ_URL is not a Postgres address"):
         async with _service(pair, tmp_path, read_url="mysql://x"):
             pass
-    with pytest.raises(ServeError, match="must be absent with a distributed database"):
+    with pytest.raises(SchemaError, match="must be absent with a distributed database"):
         async with _service(pair, tmp_path, treats_database_as_distributed=True):
             pass
 

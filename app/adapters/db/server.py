@@ -12,7 +12,7 @@ _CLOSE_SECONDS = 2.0
 _CLOSE_PAUSE_SECONDS = 0.005
 
 
-class Server:
+class DatabaseServer:
     """One server as a process reaches it.
 
     Attributes:

@@ -20,7 +20,7 @@ from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import Row
 from app.adapters.db.errors import DatabaseErrors, state_of
 from app.adapters.db.fence import Fence
-from app.adapters.db.server import Server
+from app.adapters.db.server import DatabaseServer
 from app.adapters.db.standby import Standby
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
@@ -74,7 +74,7 @@ class Database:
         self.fence = Fence()
         self.is_distributed = False
         self.standby: Standby | None = None
-        self.server = Server(engine)
+        self.server = DatabaseServer(engine)
         self._errors = DatabaseErrors(self._is_standby)
 
     def for_caller(
@@ -261,7 +261,7 @@ class Database:
                 return await self.standby.read(lambda server: server.direct.run(statement, values))
 
     async def close(self) -> None:
-        """Close every connection, as `Server.close` does; a standby is closed by its opener."""
+        """Close every connection to the server; whoever opened a standby closes it."""
         await self.server.close()
 
     async def show_pool(self) -> None:
@@ -269,7 +269,7 @@ class Database:
         self.server.pool_use.show(self.server.direct.waiting)
 
 
-async def _connected(stack: AsyncExitStack, server: Server) -> AsyncConnection:
+async def _connected(stack: AsyncExitStack, server: DatabaseServer) -> AsyncConnection:
     """Return a connection for a snapshot, which the stack closes."""
     async with AsyncExitStack() as opening:
         opening.enter_context(server.pool_use.counted())

@@ -22,7 +22,7 @@ from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.errors import first_line, is_away, unavailable
 from app.adapters.db.migrate import SchemaError, check_address, wanted_revision
 from app.adapters.db.opener import Connect, Connection, opener_of
-from app.adapters.db.server import Server
+from app.adapters.db.server import DatabaseServer
 from app.adapters.db.urls import plain_url
 from app.adapters.shared import Shared, look_at
 from app.kernel.errors import Reason, Unavailable
@@ -86,7 +86,7 @@ class Standby:
         turn: counts the changes between primary and standby.
     """
 
-    def __init__(self, server: Server, primary: Server, revision: str) -> None:
+    def __init__(self, server: DatabaseServer, primary: DatabaseServer, revision: str) -> None:
         self.server = server
         self._primary = primary
         self.is_primary_away = False
@@ -107,7 +107,7 @@ class Standby:
         if self.is_primary_away:
             raise unavailable()
 
-    async def read(self, attempt: Callable[[Server], Awaitable[_T]]) -> _T:
+    async def read(self, attempt: Callable[[DatabaseServer], Awaitable[_T]]) -> _T:
         """Read from the primary, or while it is away from the standby, if the request may.
 
         `attempt` is made again, also where a connection broke, and changes nothing.
@@ -238,7 +238,7 @@ async def _ask(connection: Connection) -> None:
 
 @asynccontextmanager
 async def followed_standby(
-    read_url: str, primary: Server, primary_url: str, settings: Settings
+    read_url: str, primary: DatabaseServer, primary_url: str, settings: Settings
 ) -> AsyncIterator[Standby]:
     """Open a standby, and look for the primary during the block.
 
@@ -253,7 +253,7 @@ async def followed_standby(
         psycopg.AsyncConnection.connect, plain_url(primary_url), autocommit=True, **arguments
     )
     check = partial(_check_identity, await _identity_of_primary(connect))
-    server = Server(open_engine(url, settings, check))
+    server = DatabaseServer(open_engine(url, settings, check))
     standby = Standby(server, primary, await asyncio.to_thread(wanted_revision))
     try:
         await _look_at_start(server)
@@ -293,8 +293,10 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
     Raises:
         OtherDatabaseError: it leads elsewhere.
     """
+    # Without a transaction, which would have to be ended here.
+    await connection.set_autocommit(True)
     identity = await _identity(connection)
-    await connection.rollback()
+    await connection.set_autocommit(False)
     if identity != wanted:
         raise OtherDatabaseError(
             "MEMORY_BANK_READ_URL must name a streaming standby of the database of"
@@ -303,7 +305,7 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
         )
 
 
-async def _look_at_start(server: Server) -> None:
+async def _look_at_start(server: DatabaseServer) -> None:
     """Warn of a standby that is away, or that follows no other server.
 
     Raises:
