@@ -31,6 +31,7 @@ from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
+from app.process.reading_standby import reading_standby
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
 from app.settings.settings import Settings
@@ -72,7 +73,7 @@ async def open_process(
     Without a database URL this starts the embedded Postgres and migrates it, after a backup.
 
     Raises:
-        SchemaError: the external database is not ready for this release, or migration failed.
+        SchemaError: an external database or its standby cannot be used, or migration failed.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
         ServeError: the administrator's key of the settings is not a valid key.
@@ -81,8 +82,8 @@ async def open_process(
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
-        warming = asyncio.create_task(_warm(resources))
-        stack.push_async_callback(_stopped, warming)
+        await stack.enter_async_context(reading_standby(resources))
+        stack.push_async_callback(_stopped, asyncio.create_task(_warm(resources)))
         access = AccessService(resources.db, resources.clock)
         if not await access.has_keys():
             await EngineService.of(resources).ensure_first()

@@ -115,6 +115,11 @@ class Settings(
     listen_url: SecretStr | None = Field(
         None, description="Direct connection for LISTEN when `database_url` is a pooler."
     )
+    read_url: SecretStr | None = Field(
+        None,
+        description="Streaming standby of `database_url`, which answers reads while the primary"
+        " cannot be reached; absent: none does.",
+    )
     database_pool_size: int = Field(
         20,
         ge=1,

@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 
 from app.adapters.inprocess import SURFACE
 from app.adapters.logs import request_id
+from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
 from app.kernel.auth import Caller, EngineDirectory
 from app.kernel.errors import (
@@ -30,6 +31,7 @@ from app.kernel.errors import (
 from app.kernel.limits import MAX_COST, Limits
 from app.kernel.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.kernel.permissions import WHOLE_ENGINE, Permission
+from app.kernel.reads import read_primary_only
 from app.kernel.wire.violations import invalid_fields
 from app.web.address import address_of
 from app.web.demands import Demand
@@ -74,10 +76,12 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         NotFound: the engine is out of the caller's reach.
         ResourceExhausted: a rate, the concurrency or a quota is used up.
         FailedPrecondition: the engine is being restored.
+        Unavailable: nothing can be written.
     """
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
     is_audited = demand.is_change or gate.audits_reads
+    _choose_server(demand)
     engine: EngineName | None = None
     error: ServiceError | None = None
     try:
@@ -88,7 +92,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         if demand.is_change:
             request.state.audited = audited(request, method, engine)
         await gate.limits.charge(caller, engine_id, demand.cost)
-        await _check_settled(gate, engine, demand)
+        await _check_state(request, engine, demand)
         async with AsyncExitStack() as stack:
             if demand.is_costly:
                 stack.enter_context(gate.limits.occupy(caller))
@@ -128,8 +132,25 @@ async def _check_access(
         raise
 
 
-async def _check_settled(gate: Gate, engine: EngineName | None, demand: Demand) -> None:
+def _choose_server(demand: Demand) -> None:
+    """Keep a request from a standby if it needs the present state."""
+    if demand.is_change or demand.waits:
+        read_primary_only()
+
+
+async def _check_state(request: Request, engine: EngineName | None, demand: Demand) -> None:
+    """Check that the state allows the request.
+
+    Raises:
+        FailedPrecondition: the engine is being restored.
+        Unavailable: it is a change, and nothing can be written.
+    """
+    if demand.is_change:
+        # Before anything is computed in vain, such as embeddings.
+        resources: Resources = request.app.state.resources
+        resources.db.check_writable()
     if engine is not None and not demand.even_restoring:
+        gate: Gate = request.app.state.gate
         await gate.directory.check_settled(engine)
 
 

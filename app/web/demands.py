@@ -29,6 +29,7 @@ class Demand:
         adds: what it adds to, beside bytes: it is refused where one of these quotas is used up.
         is_streamed: whether the route reads its body itself, piece by piece.
         even_restoring: whether it is served while its engine is being restored.
+        waits: whether it waits for changes, which a standby of a primary that is away never has.
     """
 
     permission: Permission | None
@@ -38,6 +39,7 @@ class Demand:
     adds: tuple[Counted, ...] = ()
     is_streamed: bool = False
     even_restoring: bool = False
+    waits: bool = False
 
 
 def change(

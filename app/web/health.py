@@ -5,7 +5,7 @@ import asyncio
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app.adapters.db.readiness import Readiness
+from app.adapters.db.readiness import STANDBY, Readiness
 from app.adapters.resources import Check, Resources
 from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.web.context import ProcessResources
@@ -15,6 +15,7 @@ router = APIRouter(tags=["service"])
 
 PATHS = ("/healthz", "/readyz")
 _READY = "ok"
+_DEGRADED = "degraded"
 _CHECK_SECONDS = 5.0
 """Time limit for the checks of features; a database that hangs leaves them unknown."""
 
@@ -22,7 +23,11 @@ _CHECK_SECONDS = 5.0
 class Health(BaseModel):
     """The answer to a probe."""
 
-    status: str = Field(examples=[_READY], description="`ok`; anything else comes as an error.")
+    status: str = Field(
+        examples=[_READY],
+        description="`ok`; `degraded`: reads are answered by a standby, and writes not at all;"
+        " anything else comes as an error.",
+    )
     checks: dict[str, str] = Field(
         default_factory=dict,
         examples=[{"database": _READY}],
@@ -57,12 +62,15 @@ async def get_readiness(resources: ProcessResources) -> Health:
     """Return 200 if the database (schema and writes) and the embedder work, else 503.
 
     `workers` counts those with a heartbeat within 30 seconds; none is no reason for 503 unless
-    `MEMORY_BANK_REQUIRE_WORKER` is set.
+    `MEMORY_BANK_REQUIRE_WORKER` is set. `degraded` is 200 as well: the primary is away, a standby
+    answers reads, and a balancer must still send them.
     """
     checks = {
         **await _readiness(resources).checks(),
         "embedder": _READY if resources.embedder.ready else "loading",
     }
+    if checks["database"] == STANDBY and resources.embedder.ready:
+        return Health(status=_DEGRADED, checks=checks)
     if any(state != _READY for state in checks.values()):
         raise _not_ready(checks)
     added = {**_clock_check(resources), **await _feature_checks(resources)}

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 from app.kernel.clock import Clock
 from app.kernel.failures import describe
 from app.kernel.permissions import Permission
+from app.kernel.reads import read_primary_only
 from app.web.auth import METRICS_PATH
 from app.web.demands import Demand
 from app.web.routing import Router
@@ -67,6 +68,8 @@ class GaugeRefresh:
 
     async def refresh(self) -> None:
         """Start readings that are due; return once they are complete, or after a short wait."""
+        # The gauges are those of the primary, also for whoever asks while it is away.
+        read_primary_only()
         now = self._clock.now()
         if self._last is None or abs(now - self._last) >= _INTERVAL:
             self._last = now

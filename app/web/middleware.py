@@ -1,8 +1,10 @@
 """Request ids, access log, request metrics, and the answer to uncaught faults."""
 
 import asyncio
+import math
 import re
 import secrets
+from datetime import timedelta
 from functools import lru_cache
 from time import perf_counter
 
@@ -15,6 +17,7 @@ from structlog.contextvars import bind_contextvars, get_contextvars, reset_conte
 from app.adapters import tracing
 from app.kernel.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
 from app.kernel.failures import describe
+from app.kernel.reads import reads_of_request
 from app.web.address import address_of
 from app.web.errors import render
 from app.web.headers import header, protect
@@ -22,6 +25,9 @@ from app.web.metrics import REQUEST_SECONDS
 
 log = structlog.get_logger()
 
+READ_AGE = "x-memory-bank-read-age-ms"
+"""The header of answers that a standby was read for."""
+_MILLISECOND = timedelta(milliseconds=1)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 _TRACEPARENT = re.compile(rb"[0-9a-f-]{55}")
@@ -50,12 +56,14 @@ class RequestLog:
                 status, has_begun = message["status"], True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
+                if reads.age is not None:
+                    headers[READ_AGE] = str(math.ceil(reads.age / _MILLISECOND))
                 protect(headers, scope["path"])
             await send(message)
 
         # The caller is unknown yet; bound here, it is also reset at the end.
         bound = bind_contextvars(request_id=request_id, caller=None)
-        with tracing.request_span(_traceparent(scope)):
+        with tracing.request_span(_traceparent(scope)), reads_of_request() as reads:
             try:
                 await self._app(scope, receive, send_with_id)
             except asyncio.CancelledError:

@@ -30,7 +30,14 @@ from app.web.errors import render
 from app.web.headers import authority, header
 
 _METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST")
-_EXPOSED = ("etag", "x-request-id", "retry-after", "www-authenticate", "x-memory-bank-retrieval")
+_EXPOSED = (
+    "etag",
+    "x-request-id",
+    "retry-after",
+    "www-authenticate",
+    "x-memory-bank-retrieval",
+    "x-memory-bank-read-age-ms",
+)
 _PREFLIGHT_SECONDS = 600
 _PORTS = {b"http": 80, b"https": 443}
 

@@ -26,6 +26,11 @@ SHIELDED = {
 }
 LOOPS = {
     (
+        "app.adapters.db.standby",
+        "watch",
+    ): "a connection is opened each time, which takes turns, or a pause is made",
+    ("app.adapters.db.standby", "_keep_asking"): "it pauses before each question",
+    (
         "app.platform.limits.services.rates",
         "take",
     ): "`asyncio.wait` takes a turn in any case, and a rate is refused"

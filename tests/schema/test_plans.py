@@ -79,13 +79,13 @@ async def statements_of(
 
     async with serving(url, settings, conditions) as (client, database):
         event.listen(database.engine.sync_engine, "before_cursor_execute", note)
-        run = database._direct.run
+        run = database.server.direct.run
 
         async def noting(statement: bytes, values: Any) -> Any:
             found.append((statement.decode(), values))
             return await run(statement, values)
 
-        database._direct.run = noting  # type: ignore[method-assign]  # put in between
+        database.server.direct.run = noting  # type: ignore[method-assign]  # put in between
         if method == "POST":
             answer = await client.post(ENGINE + path, json=content)
         else:

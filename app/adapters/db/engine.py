@@ -1,5 +1,6 @@
 """Creation of connection pools."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -8,9 +9,11 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from app.adapters.db.opener import OPENER, Connect, Connection, Opener
 from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
+Check = Callable[[Connection], Awaitable[None]]
 _DIALECT = "postgresql+psycopg://"
 """The dialect only: the driver itself connects, as it supports addresses of several hosts."""
 
@@ -31,8 +34,8 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
     return arguments
 
 
-def open_engine(url: str, settings: Settings) -> AsyncEngine:
-    """Open a pool without connecting yet.
+def open_engine(url: str, settings: Settings, check: Check | None = None) -> AsyncEngine:
+    """Open a pool without connecting yet; `check` raises for a new connection of no use.
 
     Raises:
         AddressError: the address is malformed.
@@ -40,9 +43,11 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
     connect = partial(
         psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
     )
+    opener = Opener(connect if check is None else partial(_checked, connect, check))
     return create_async_engine(
         _DIALECT,
-        async_creator=connect,
+        async_creator=opener.open,
+        execution_options={OPENER: opener},
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
@@ -52,6 +57,16 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         # Parameters contain the text of memories; no message quotes them, whoever logs it.
         hide_parameters=True,
     )
+
+
+async def _checked(connect: Connect, check: Check) -> Connection:
+    connection = await connect()
+    try:
+        await check(connection)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
 
 
 def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's

@@ -53,6 +53,7 @@ _TAKEN = "23505"
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
 # read-only phase are transient. So are faults that an operator has to fix, once they are fixed.
 _AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)
+_UNREACHED_PREFIXES = ("08", "57P")
 _QUOTABLE = ("08", "0A", "25", "28", "3D", "53", "57", "58", "F0", "XX")
 """Classes of errors whose messages concern the server and quote no values."""
 
@@ -96,6 +97,12 @@ def state_of(error: BaseException | None) -> str | None:
         return state
     message = str(error)
     return next((state for words, state in _REFUSALS if words.search(message)), _LOST)
+
+
+def is_away(error: DBAPIError | psycopg.Error) -> bool:
+    """Return True if an error says that the server cannot be reached, starts or stops."""
+    state = state_of(error.orig if isinstance(error, DBAPIError) else error)
+    return state is not None and state.startswith(_UNREACHED_PREFIXES)
 
 
 def first_line(error: BaseException | None) -> str:
@@ -159,7 +166,7 @@ class DatabaseErrors:
             message = "The service failed; its log names the statement that the database refuses."
             return Internal(message, Reason.INTERNAL)
         if state in {_POOL, _NOT_SUPPORTED} or (state or "").startswith(_AWAY_PREFIXES):
-            return _unavailable(state or _LOST)
+            return unavailable(state or _LOST)
         return None
 
     def _log(
@@ -222,7 +229,8 @@ _ANSWERS: dict[str, Callable[[], ServiceError]] = {
 }
 
 
-def _unavailable(state: str) -> Unavailable:
+def unavailable(state: str = _LOST) -> Unavailable:
+    """Return the error of a database that cannot be used for the reason of a state."""
     return Unavailable(
         _MESSAGES.get(state, _AWAY),
         Reason.DATABASE_UNAVAILABLE,

@@ -12,6 +12,8 @@ from app.kernel.clock import Clock
 from app.kernel.errors import ServiceError
 
 OK = "ok"
+STANDBY = "standby"
+"""The state of a database whose primary is away, while a standby answers reads."""
 _AWAY = "unavailable"
 _LOOK_INTERVAL = timedelta(seconds=30)
 """Time for which a complete schema counts as complete; an incomplete one is always rechecked."""
@@ -71,6 +73,8 @@ class Readiness:
                 state = await self._check_schema()
         except (ServiceError, TimeoutError):
             return {"database": _AWAY}
+        if state == OK and self._db.is_primary_away:
+            return {"database": STANDBY, "schema": state, "writes": _AWAY}
         states = {"database": OK, "schema": state}
         # Writes are checked only with the schema in place.
         return {**states, "writes": await self._check_writes()} if state == OK else states

@@ -3,24 +3,25 @@
 A function that takes `session` takes part in its caller's transaction.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import psycopg
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
-from app.adapters.db.direct import DirectConnections, Row
+from app.adapters.db.direct import Row
 from app.adapters.db.errors import DatabaseErrors, state_of
 from app.adapters.db.fence import Fence
-from app.adapters.db.pool import PoolUse
+from app.adapters.db.server import DatabaseServer
+from app.adapters.db.standby import Standby
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, IdClash, InvalidArgument
@@ -35,8 +36,6 @@ Audit = Callable[[Mapping[str, str]], dict[str, Any]]
 _CALLER = "caller"
 _CLOCK = "clock"
 _NOTED = "noted"
-_CLOSE_SECONDS = 2.0
-_CLOSE_PAUSE_SECONDS = 0.005
 _TOO_SLOW = "57014"
 
 
@@ -71,8 +70,10 @@ class Database:
 
     Attributes:
         engine: the connections.
+        server: the same, with those of the hot statements.
         fence: closed once the process may write no more.
         is_distributed: True if the tables of tenants are spread over nodes, by engine.
+        standby: answers reads of requests while the database is away; None: nothing does.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -81,12 +82,9 @@ class Database:
         self._clock: FixedClock | None = None
         self.fence = Fence()
         self.is_distributed = False
-        self._direct = DirectConnections(engine)
-        self._pool_use = PoolUse(engine)
+        self.standby: Standby | None = None
+        self.server = DatabaseServer(engine)
         self._errors = DatabaseErrors(self._is_standby)
-        self._reading = engine.execution_options(
-            isolation_level="REPEATABLE READ", postgresql_readonly=True
-        )
 
     def for_caller(
         self,
@@ -112,6 +110,12 @@ class Database:
         database._view = replace(self._view, before_commit=None, audit=None)  # noqa: SLF001 - its own class
         return database
 
+    def of_service(self) -> "Database":
+        """Return the database with the service's own view, whoever calls."""
+        database = copy(self)
+        database._view = View()  # noqa: SLF001 - its own class
+        return database
+
     def at(self, clock: FixedClock) -> "Database":
         """Return the database with a clock in place of its own; for tests."""
         database = copy(self)
@@ -135,11 +139,12 @@ class Database:
             Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
-        self.fence.check()
-        async with self._begin(self.engine) as session:
-            yield session
-            if self._view.before_commit is not None:
-                await self._view.before_commit(session)
+        self.check_writable()
+        with self.server.pool_use.counted():
+            async with self._begin(self.engine) as session:
+                yield session
+                if self._view.before_commit is not None:
+                    await self._view.before_commit(session)
         self._view.commits.are_any = True
 
     @asynccontextmanager
@@ -149,15 +154,51 @@ class Database:
         `statement_seconds` limits each statement as in `limited`; the errors are those of
         `transaction`.
         """
-        async with self._begin(self._reading) as session, limited(session, statement_seconds):
+        async with (
+            self._readable() as bind,
+            self._begin(bind) as session,
+            limited(session, statement_seconds),
+        ):
             yield session
 
     @asynccontextmanager
-    async def _begin(self, engine: AsyncEngine) -> AsyncIterator[Session]:
+    async def _readable(self) -> AsyncIterator[AsyncEngine | AsyncConnection]:
+        """Yield what a snapshot reads from."""
+        if self.standby is None:
+            with self.server.pool_use.counted():
+                yield self.server.reading
+            return
+        async with AsyncExitStack() as stack:
+            async with self.translated_errors():
+                connection = await self.standby.read(partial(_connected, stack))
+            yield connection
+
+    def check_writable(self) -> None:
+        """Check that a write may be tried.
+
+        Raises:
+            Unavailable: the fence is closed, or the primary is known to be away.
+        """
+        self.fence.check()
+        if self.standby is not None:
+            self.standby.check_primary()
+
+    @property
+    def is_primary_away(self) -> bool:
+        """True while reads go to a standby, and nothing can be written."""
+        return self.standby is not None and self.standby.is_primary_away
+
+    @property
+    def turn(self) -> int:
+        """A number that changes when reads go to another server than before."""
+        return 0 if self.standby is None else self.standby.turn
+
+    @asynccontextmanager
+    async def _begin(self, engine: AsyncEngine | AsyncConnection) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
         options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
-        with transaction_open(conditions, self._view.caller), self._pool_use.counted():
+        with transaction_open(conditions, self._view.caller):
             async with (
                 self.translated_errors(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
@@ -227,29 +268,33 @@ class Database:
         `transaction`.
         """
         if is_change:
-            self.fence.check()
+            self.check_writable()
         with transaction_open(self._view.conditions, self._view.caller):
             async with self.translated_errors():
-                rows = await self._direct.run(statement, values)
+                if not is_change and self.standby is not None:
+                    return await self.standby.read(
+                        lambda server: server.direct.run(statement, values)
+                    )
+                rows = await self.server.direct.run(statement, values)
         self._view.commits.are_any |= is_change
         return rows
 
     async def close(self) -> None:
-        """Close every connection, waiting a while for the transactions of those in use.
-
-        Some write in the background, such as the last uses of keys.
-        """
-        await self._direct.close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                # A pool does not report returned connections.
-                while self._pool_use.in_use:  # noqa: ASYNC110 - as above
-                    await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
-        await self.engine.dispose()
+        """Close every connection to the server; whoever opened a standby closes it."""
+        await self.server.close()
 
     async def show_pool(self) -> None:
         """Update the metric of the connections in use."""
-        self._pool_use.show(self._direct.waiting)
+        self.server.pool_use.show(self.server.direct.waiting)
+
+
+async def _connected(stack: AsyncExitStack, server: DatabaseServer) -> AsyncConnection:
+    """Return a connection for a snapshot, which the stack closes."""
+    async with AsyncExitStack() as opening:
+        opening.enter_context(server.pool_use.counted())
+        connection = await opening.enter_async_context(server.reading.connect())
+        stack.push_async_exit(opening.pop_all())
+    return connection
 
 
 def caller_of(session: Session) -> str | None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from prometheus_client import Counter
 from typing_extensions import override
 
 from app.adapters.db.filters import Clause, read_filter
@@ -26,6 +27,10 @@ from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
+_DROPPED = Counter(
+    "memory_bank_audit_events_dropped_total",
+    "Audit events of reads and refusals that were dropped while the primary was away.",
+)
 # Refusals that hold off a flood: a row for each would let the flood in by another door. They are
 # in the request metrics and in the log.
 _NOT_WRITTEN = frozenset({Reason.RATE_LIMIT_EXCEEDED, Reason.TOO_MANY_AT_ONCE})
@@ -69,6 +74,9 @@ class AuditService(Auditor):
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
         """Record as the port defines. A failure here is logged and does not change the answer."""
         if error is not None and error.reason in _NOT_WRITTEN:
+            return
+        if self.db.is_primary_away:
+            _DROPPED.inc()
             return
         if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
             # Not tried: the caller would wait twice for an unavailable database.

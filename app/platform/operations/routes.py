@@ -23,7 +23,7 @@ router = Router(
     "operations",
     demands={
         "getOperation": Demand(Permission.OPERATIONS_GET),
-        "waitOperation": Demand(Permission.OPERATIONS_GET, is_costly=True),
+        "waitOperation": Demand(Permission.OPERATIONS_GET, is_costly=True, waits=True),
         # And the permission of the kind's own method.
         "retryOperation": change(Permission.OPERATIONS_GET, WORK, is_costly=True),
         "cancelOperation": change(Permission.OPERATIONS_CANCEL),

@@ -125,6 +125,9 @@ class Sessions:
         # By the clock of the process, which follows the database's: this spares a statement.
         if self.resources.clock.now() - row.last_use_time < _USE_PRECISION:
             return
+        if self.resources.db.is_primary_away:
+            # The page can be shown from the standby; a session that is used ends the sooner.
+            return
         async with self.resources.db.transaction() as session:
             await repository.note_use(session, row.session_hash, _USE_PRECISION)
 

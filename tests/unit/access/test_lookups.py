@@ -36,6 +36,8 @@ _Asking = asyncio.Task[KnownKey | None]
 class _Database:
     """Sends nothing: each statement is answered when the test says so."""
 
+    turn = 0
+
     def __init__(self) -> None:
         self.waiting: list[asyncio.Future[None]] = []
         self.version = 1

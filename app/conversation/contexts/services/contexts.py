@@ -187,7 +187,8 @@ class ContextService:
         """
         check_policy(request.policy, self.models, self.settings, "policy")
         current = await self._find(name, request)
-        if current.due.is_due and not request.preview:
+        # While the primary is away, no summary can be asked for: the context does without it.
+        if current.due.is_due and not request.preview and not self.db.is_primary_away:
             current = await self._with_due(name, request, current, is_given_up)
         composed = await self._with_memories(request, current)
         if request.include_raw_events:

@@ -35,7 +35,7 @@ class ScopeIndexes:
         kept = resources.kept.get(cls)
         if not isinstance(kept, cls):
             # The cache covers all engines, so it must not have the reach of this request's caller.
-            kept = resources.kept[cls] = cls(Database(resources.db.engine))
+            kept = resources.kept[cls] = cls(resources.db.of_service())
         return kept
 
     async def find(self, query: ScopeQuery, model_id: str) -> ScopeIndex | None:

@@ -59,14 +59,20 @@ class KnownKey:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A time by the injected clock and by the monotonic clock."""
+    """A time by the injected clock and by the monotonic clock, and the turn of the database."""
 
     now: datetime
     seconds: float
+    turn: int
 
     def can_use(self, asked: "_Moment") -> bool:
         """Return True if an answer requested at another moment is fresh enough for this one."""
-        return self.now - asked.now < _LIFE and self.seconds - asked.seconds < _LIFE.total_seconds()
+        # A standby may still know a key that was revoked before the primary went away.
+        return (
+            asked.turn >= self.turn
+            and self.now - asked.now < _LIFE
+            and self.seconds - asked.seconds < _LIFE.total_seconds()
+        )
 
 
 _Answer = tuple[_Moment, KnownKey | None]
@@ -138,7 +144,7 @@ class KeyLookups:
         self._own_shape = None
 
     def _now(self) -> _Moment:
-        return _Moment(self._clock.now(), self._monotonic())
+        return _Moment(self._clock.now(), self._monotonic(), self._db.turn)
 
     async def _ensure_confirmed(self, now: _Moment) -> None:
         """Check that no key has ended, unless that is already known.

@@ -59,6 +59,10 @@ async def recorded(
     except BaseException:
         await _wait_for_recording(noting)
         raise
+    if resources.db.is_primary_away:
+        # The answer is there, and is paid for.
+        await _wait_for_recording(noting)
+        return
     noting.result()
 
 

@@ -1566,7 +1566,8 @@ class Health(TypedDict):
     """The answer to a probe."""
 
     status: str
-    """`ok`; anything else comes as an error."""
+    """`ok`; `degraded`: reads are answered by a standby, and writes not at all; anything
+    else comes as an error."""
     checks: NotRequired[dict[str, str]]
     """State of each part, by name: `ok`, or what is wrong."""
 

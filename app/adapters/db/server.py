@@ -1,0 +1,44 @@
+"""The connections of a process to one server."""
+
+import asyncio
+from contextlib import suppress
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.adapters.db.direct import DirectConnections
+from app.adapters.db.pool import PoolUse
+
+_CLOSE_SECONDS = 2.0
+_CLOSE_PAUSE_SECONDS = 0.005
+
+
+class DatabaseServer:
+    """One server as a process reaches it.
+
+    Attributes:
+        engine: the pool.
+        reading: the same pool, for snapshots.
+        direct: the connections of the hot statements.
+        pool_use: the use of the pool.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self.reading = engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        self.direct = DirectConnections(engine)
+        self.pool_use = PoolUse(engine)
+
+    async def close(self) -> None:
+        """Close every connection, waiting a while for the transactions of those in use.
+
+        Some write in the background, such as the last uses of keys.
+        """
+        await self.direct.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                # A pool does not report returned connections.
+                while self.pool_use.in_use:  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
+        await self.engine.dispose()

@@ -1,0 +1,323 @@
+"""A streaming standby of the database, which answers reads while the primary is away.
+
+Whether it is away is decided once for all requests: none of them waits for a server that another
+has found away.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from functools import partial
+from time import monotonic
+from typing import NoReturn, TypeVar
+
+import psycopg
+import structlog
+from prometheus_client import Counter, Gauge
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.db.errors import first_line, is_away, unavailable
+from app.adapters.db.migrate import SchemaError, check_address, wanted_revision
+from app.adapters.db.opener import Connect, Connection, opener_of
+from app.adapters.db.server import DatabaseServer
+from app.adapters.db.urls import plain_url
+from app.adapters.shared import Shared, look_at
+from app.kernel.errors import Reason, Unavailable
+from app.kernel.reads import current_reads
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+_READS = Counter(
+    "memory_bank_standby_reads_total",
+    "Snapshots and hot statements that the standby has answered.",
+)
+_AWAY = Gauge(
+    "memory_bank_primary_away",
+    "1 while the primary cannot be reached and the standby answers reads, else 0.",
+)
+_AWAY_AFTER = 2
+"""Failed attempts in a row to reach the primary after which it is away."""
+_LOOK_SECONDS = 0.5
+"""Pause between two looks for the primary, so that writes go on soon after its return."""
+_ANSWER_SECONDS = 2
+"""Longest wait for the primary's answer to a look; one that is only slow is not away."""
+_AGE_SECONDS = 1.0
+"""Time between two questions how far the standby has come; between them its age grows."""
+
+_IDENTITY = """
+    select (select system_identifier from pg_control_system()),
+        (select oid::bigint from pg_database where datname = current_database())
+"""
+# The time of a commit is the primary's. A standby that was started after the primary went away may
+# have replayed none; what the last checkpoint holds is there in any case.
+_PROGRESS = text("""
+    select
+        case when pg_is_in_recovery() then
+            extract(epoch from statement_timestamp() - coalesce(
+                pg_last_xact_replay_timestamp(),
+                (select checkpoint_time from pg_control_checkpoint())))
+        else 0 end,
+        (select max(version_num) from alembic_version)
+""")
+
+_T = TypeVar("_T")
+Identity = tuple[int, int]
+"""The system identifier of a cluster and the id of a database in it, which standbys share."""
+
+
+class OtherDatabaseError(psycopg.OperationalError):
+    """The read URL names another database than that of the service."""
+
+
+class Standby:
+    """The standby of one process, and whether it answers instead of the primary.
+
+    Args:
+        server: the standby.
+        primary: whose connections are broken off when it is away.
+        revision: the schema revision that the process needs.
+
+    Attributes:
+        is_primary_away: whether it answers.
+        turn: counts the changes between primary and standby.
+    """
+
+    def __init__(self, server: DatabaseServer, primary: DatabaseServer, revision: str) -> None:
+        self.server = server
+        self._primary = primary
+        self.is_primary_away = False
+        self.turn = 0
+        self._revision = revision
+        self._failures = 0
+        self._looked: float | None = None
+        self._as_of = 0.0
+        """The time of the last replayed commit, by the monotonic clock."""
+        self._looking = Shared(self._look)
+
+    def check_primary(self) -> None:
+        """Check that the primary is not known to be away, so that nobody waits for it in vain.
+
+        Raises:
+            Unavailable: it is.
+        """
+        if self.is_primary_away:
+            raise unavailable()
+
+    async def read(self, attempt: Callable[[DatabaseServer], Awaitable[_T]]) -> _T:
+        """Read from the primary, or while it is away from the standby, if the request may.
+
+        `attempt` is made again, also where a connection broke, and changes nothing.
+
+        Raises:
+            Unavailable: the primary is away, and the standby may not or cannot answer.
+            psycopg.Error, sqlalchemy.exc.SQLAlchemyError: raised by the attempt.
+        """
+        reads = current_reads()
+        if reads is None:
+            self.check_primary()
+            return await attempt(self._primary)
+        if not self.is_primary_away:
+            try:
+                return await attempt(self._primary)
+            except (DBAPIError, psycopg.Error) as error:
+                if not is_away(error):
+                    raise
+            if await self._is_reached():
+                return await attempt(self._primary)
+        reads.note(await self._age())
+        _READS.inc()
+        return await attempt(self.server)
+
+    async def _is_reached(self) -> bool:
+        """Connect until that succeeds, or has failed so often that the primary is away."""
+        while not self.is_primary_away:
+            try:
+                async with self._primary.engine.connect():
+                    self._reached()
+                    return True
+            except DBAPIError as error:
+                if not is_away(error):
+                    raise
+                self._failed()
+        return False
+
+    async def _age(self) -> timedelta:
+        """Return the time since the last replayed commit, or more.
+
+        Raises:
+            Unavailable: the standby has the schema of another release.
+            sqlalchemy.exc.SQLAlchemyError: it does not answer.
+        """
+        if self._looked is None or monotonic() - self._looked >= _AGE_SECONDS:
+            await self._looking.result()
+        return timedelta(seconds=max(0.0, monotonic() - self._as_of))
+
+    async def _look(self) -> None:
+        began = monotonic()
+        async with self.server.reading.connect() as connection:
+            seconds, revision = (await connection.execute(_PROGRESS)).one()
+        if revision != self._revision:
+            message = "The standby has the schema of another release."
+            raise Unavailable(message, Reason.DATABASE_UNAVAILABLE, retry_after_seconds=1)
+        self._as_of = began - float(seconds)
+        self._looked = began
+
+    async def watch(self, connect: Connect) -> None:
+        """Look for the primary until cancelled, on a connection of its own."""
+        while True:
+            try:
+                connection = await connect()
+            except psycopg.Error as error:
+                # What refuses a connection is there.
+                (self._failed if is_away(error) else self._reached)()
+                await asyncio.sleep(_LOOK_SECONDS)
+                continue
+            try:
+                await self._keep_asking(connection)
+            except (TimeoutError, psycopg.Error):
+                self._failed()
+
+    async def _keep_asking(self, connection: Connection) -> NoReturn:
+        """Ask the primary for a sign of life until it gives none.
+
+        Raises:
+            TimeoutError: it is silent.
+            psycopg.Error: the connection is lost.
+        """
+        asked: asyncio.Task[None] | None = None
+        try:
+            while True:
+                self._reached()
+                await asyncio.sleep(_LOOK_SECONDS)
+                asked = asyncio.create_task(_ask(connection))
+                asked.add_done_callback(look_at)
+                await asyncio.wait({asked}, timeout=_ANSWER_SECONDS)
+                if not asked.done():
+                    raise TimeoutError
+                asked.result()
+        finally:
+            if asked is None or asked.done():
+                await connection.close()
+            else:
+                # Not awaited: on a silent server the driver takes long to give up.
+                asked.cancel()
+
+    def _reached(self) -> None:
+        self._failures = 0
+        if self.is_primary_away:
+            opener_of(self._primary.engine).resume()
+            self._change(is_away=False)
+            log.warning("primary.back")
+
+    def _failed(self) -> None:
+        self._failures += 1
+        if self._failures >= _AWAY_AFTER and not self.is_primary_away:
+            self._change(is_away=True)
+            log.error("primary.away", reads="standby")
+            opener_of(self._primary.engine).give_up()
+
+    def _change(self, *, is_away: bool) -> None:
+        self.is_primary_away = is_away
+        self.turn += 1
+        self._looked = None
+        _AWAY.set(is_away)
+
+
+async def _ask(connection: Connection) -> None:
+    """Have the server answer; close the connection if it does not."""
+    try:
+        await connection.execute(b"select")
+    except BaseException:
+        await connection.close()
+        raise
+
+
+@asynccontextmanager
+async def followed_standby(
+    read_url: str, primary: DatabaseServer, primary_url: str, settings: Settings
+) -> AsyncIterator[Standby]:
+    """Open a standby, and look for the primary during the block.
+
+    A standby that is away is opened when it is needed; each of its connections is checked.
+
+    Raises:
+        SchemaError: the read URL is malformed, or names another database than the primary's.
+    """
+    url = check_address(read_url, "MEMORY_BANK_READ_URL")
+    arguments = connect_arguments(settings) | {"connect_timeout": _ANSWER_SECONDS}
+    connect = partial(
+        psycopg.AsyncConnection.connect, plain_url(primary_url), autocommit=True, **arguments
+    )
+    check = partial(_check_identity, await _identity_of_primary(connect))
+    server = DatabaseServer(open_engine(url, settings, check))
+    standby = Standby(server, primary, await asyncio.to_thread(wanted_revision))
+    try:
+        await _look_at_start(server)
+        watching = asyncio.create_task(standby.watch(connect))
+        try:
+            yield standby
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+    finally:
+        await server.close()
+
+
+async def _identity_of_primary(connect: Connect) -> Identity:
+    try:
+        connection = await connect()
+        try:
+            return await _identity(connection)
+        finally:
+            await connection.close()
+    except psycopg.Error as error:
+        raise SchemaError(
+            f"The database does not tell which it is, so no standby of it can be known: {error}"
+        ) from error
+
+
+async def _identity(connection: Connection) -> Identity:
+    row = await (await connection.execute(_IDENTITY)).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+async def _check_identity(wanted: Identity, connection: Connection) -> None:
+    """Check that a connection leads to a copy of the database of the service.
+
+    Raises:
+        OtherDatabaseError: it leads elsewhere.
+    """
+    # Without a transaction, which would have to be ended here.
+    await connection.set_autocommit(True)
+    identity = await _identity(connection)
+    await connection.set_autocommit(False)
+    if identity != wanted:
+        raise OtherDatabaseError(
+            "MEMORY_BANK_READ_URL must name a streaming standby of the database of"
+            f" MEMORY_BANK_DATABASE_URL (system identifier {wanted[0]}, database {wanted[1]}); got"
+            f" system identifier {identity[0]}, database {identity[1]}."
+        )
+
+
+async def _look_at_start(server: DatabaseServer) -> None:
+    """Warn of a standby that is away, or that follows no other server.
+
+    Raises:
+        SchemaError: it is another database.
+    """
+    try:
+        async with server.engine.connect() as connection:
+            follows = (await connection.execute(text("select pg_is_in_recovery()"))).scalar_one()
+    except DBAPIError as error:
+        if isinstance(error.orig, OtherDatabaseError):
+            raise SchemaError(str(error.orig)) from error
+        log.warning("standby.unreachable", error=first_line(error.orig))
+        return
+    if not follows:
+        log.warning("standby.follows_none")
