@@ -13,9 +13,8 @@ from app.adapters.db.readiness import ping
 from app.adapters.db.size import DatabaseSize
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE
-from app.platform.access.services.access import AccessService
+from app.platform.access.services.access import AccessService, open_tokens
 from app.platform.access.services.remembered import MetricsReaders
-from app.platform.access.services.tokens import TokenService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.directory import Directory
 from app.platform.engines.services.restoring import RestoringEngines
@@ -92,7 +91,7 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    tokens = TokenService.of(settings, resources.clock)
+    tokens = open_tokens(settings, resources.clock)
     readers = MetricsReaders.of(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)
     app.state.gate = _gate(resources)

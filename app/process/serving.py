@@ -32,7 +32,6 @@ from app.process.first_key import handed_over
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
 from app.process.watchdog import SIGNALS, Watchdog
-from app.process.worker import working
 from app.settings.settings import Settings
 from app.web.admission import Gate
 from app.web.errors import render_last
@@ -186,6 +185,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         try:
             await worker.enter_async_context(watched())
             if kind is ProcessKind.API_AND_WORKER:
+                from app.process.worker import working  # noqa: PLC0415 - for workers
+
                 await worker.enter_async_context(working(resources))
             if settings.metrics_port:
                 names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
@@ -290,6 +291,8 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
         url = await _checked(settings)
         # Before anybody can ask for the metrics.
         await asyncio.to_thread(show_build, "worker")
+        from app.process.worker import working  # noqa: PLC0415 - for workers
+
         async with (
             traced(),
             watched(),
