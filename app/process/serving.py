@@ -201,8 +201,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     with _socket(settings.host, settings.port, "--host or --port") as bound:
-        # In a thread: templates take a second to compile, for which a slow machine's watchdog would
-        # take the process for one that hangs.
+        # In a thread: on a slow machine it takes so long that the watchdog would take the process
+        # for one that hangs.
         app = await asyncio.to_thread(create_app, resources)
         _keep_what_is_there()
         gate: Gate = app.state.gate
