@@ -10,6 +10,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 
+from app.adapters.allocator import give_back, limit_arenas
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.session import Database
@@ -127,6 +128,7 @@ def _keep_what_is_there() -> None:
 
     A full collection of these objects stops the process for a fifth of a second.
     """
+    give_back()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
 
@@ -367,6 +369,7 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on uvloop if it is installed."""
+    limit_arenas()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(process())
 

@@ -1,4 +1,4 @@
-"""A process that only serves imports nothing that it may never need, for its memory and its start."""
+"""A process that only serves imports nothing that it may never need."""
 
 import subprocess
 import sys
