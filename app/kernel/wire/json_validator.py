@@ -33,4 +33,5 @@ _Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore
 
 def is_valid(schema: JsonObject, value: JsonValue) -> bool:
     """Return True if a value is valid under its plain schema."""
-    return _Validator(schema, format_checker=_FORMATS).is_valid(value)
+    accepts: bool = _Validator(schema, format_checker=_FORMATS).is_valid(value)
+    return accepts
