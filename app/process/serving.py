@@ -1,7 +1,6 @@
 """The processes: a server, alone or with its database and worker; and a worker."""
 
 import asyncio
-import gc
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -10,7 +9,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 
-from app.adapters.allocator import give_back, limit_arenas
+from app.adapters.allocator import keep_what_is_there, limit_arenas
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.session import Database
@@ -43,8 +42,6 @@ _BACKLOG = 2048
 """Limit of connections not yet accepted; uvicorn's default."""
 _OUTDATED_SECONDS = 5.0
 """Time in which probes and callers are told that the process may write no more, before its end."""
-GARBAGE = (10_000, 20, 20)
-"""Thresholds of the garbage collector, from the young to the old generation."""
 
 
 class ServeError(RuntimeError):
@@ -118,19 +115,9 @@ async def _warm(resources: Resources) -> None:
     try:
         await embedder.warm()
         await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
-        _keep_what_is_there()
+        keep_what_is_there()
     except Exception as error:  # noqa: BLE001 - the next use retries, and reports to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
-
-
-def _keep_what_is_there() -> None:
-    """Exclude the start's objects from garbage collection, and collect less often.
-
-    A full collection of these objects stops the process for a fifth of a second.
-    """
-    give_back()
-    gc.freeze()
-    gc.set_threshold(*GARBAGE)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
@@ -206,7 +193,7 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
         # In a thread: on a slow machine it takes so long that the watchdog would take the process
         # for one that hangs.
         app = await asyncio.to_thread(create_app, resources)
-        _keep_what_is_there()
+        keep_what_is_there()
         gate: Gate = app.state.gate
         http = connections_of(settings, gate.limits.give_up_body, render_last)
         async with served(app, settings, bound, http) as task:

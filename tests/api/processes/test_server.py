@@ -23,7 +23,7 @@ from app.adapters.db.session import Database
 from app.adapters.lag import watched
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.language.author import ENGINE
+from app.language.facts import ENGINE
 from app.platform.processes.services.processes import ProcessKind
 from app.platform.processes.services.server import ServerService
 from app.settings.secret_files import secret_names

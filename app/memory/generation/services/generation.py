@@ -15,7 +15,7 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
-from app.language.author import ENGINE
+from app.language.facts import ENGINE
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.logic.scopes import scope_hash
