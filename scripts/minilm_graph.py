@@ -7,7 +7,7 @@ The graph holds only the structure (about 24 kB). It refers to each weight by it
 file, which the session maps into memory itself. So no weight is stored or copied again, and the
 processes of one machine share the pages.
 
-    ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
+    words, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
 
 Hidden states are kept as (batch x sequence, 384), so that every linear layer is a Gemm over the
 weights as they are stored. A mean and a sum point the same way, so the pooling sums the states of
@@ -17,9 +17,6 @@ Source: the weights' config.json (BertModel: 6 layers, 12 heads, hidden 384, gel
 modules.json (mean pooling over the attention mask, normalisation).
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +25,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from app.adapters.llm.minilm_model import GRAPH, HIDDEN, WEIGHTS_FILE
 from app.adapters.llm.providers.embed_minilm import weights_folder
+from app.adapters.llm.safetensors_file import find_weights
 
 _LAYERS = 6
 _HEADS = 12
@@ -36,37 +34,6 @@ _EPSILON = 1e-12
 _MASKED = 1e9
 _OPSET = 20
 _IR_VERSION = 10
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The position of a float tensor in its file.
-
-    Attributes:
-        shape: the lengths of its axes.
-        offset: the bytes before it.
-        length: its bytes.
-    """
-
-    shape: Sequence[int]
-    offset: int
-    length: int
-
-
-def find_weights(path: Path) -> Mapping[str, Weight]:
-    """Return the float tensors of a safetensors file by name.
-
-    Source: the safetensors format: 8 bytes of header length, a JSON header, the raw tensors.
-    """
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-    weights = {}
-    for name, entry in header.items():
-        if entry.get("dtype") == "F32":
-            begin, end = entry["data_offsets"]
-            weights[name] = Weight(entry["shape"], 8 + length + begin, end - begin)
-    return weights
 
 
 class GraphBuilder:
@@ -83,7 +50,11 @@ class GraphBuilder:
         self._initializers: dict[str, TensorProto] = {}
 
     def build(self) -> ModelProto:
-        """Build the graph from `ids` and `mask` (batch, sequence) to `vectors` (batch, 384)."""
+        """Build the graph from `words` (batch, sequence, 384) and `mask` to `vectors` (batch, 384).
+
+        `words` are the rows of the table of words, which the service reads by itself: it is half of
+        the weights, and a text needs a dozen of its rows.
+        """
         mask = self._op("Cast", "mask", to=TensorProto.FLOAT)
         bias = self._attention_bias(mask)
         states = self._embeddings()
@@ -93,11 +64,10 @@ class GraphBuilder:
         return self._model()
 
     def _embeddings(self) -> str:
-        length = self._op("Shape", "ids", start=1, end=2)
-        words = self._op("Gather", self._weight("embeddings.word_embeddings.weight"), "ids")
+        length = self._op("Shape", "mask", start=1, end=2)
         places = self._first_rows("embeddings.position_embeddings.weight", length)
         kind = self._first_rows("embeddings.token_type_embeddings.weight", self._ints(1))
-        summed = self._op("Add", self._op("Add", words, places), kind)
+        summed = self._op("Add", self._op("Add", "words", places), kind)
         return self._norm("embeddings.LayerNorm", self._flat(summed))
 
     def _attention_bias(self, mask: str) -> str:
@@ -118,7 +88,7 @@ class GraphBuilder:
         return self._norm(prefix + "output.LayerNorm", self._op("Add", outer, states))
 
     def _attention(self, prefix: str, states: str, bias: str) -> str:
-        shape = self._op("Concat", self._op("Shape", "ids"), self._ints(_HEADS, _HEAD), axis=0)
+        shape = self._op("Concat", self._op("Shape", "mask"), self._ints(_HEADS, _HEAD), axis=0)
         heads = {
             name: self._op("Reshape", self._linear(prefix + name, states), shape)
             for name in ("query", "key", "value")
@@ -132,7 +102,7 @@ class GraphBuilder:
         return self._flat(self._op("Transpose", mixed, perm=[0, 2, 1, 3]))
 
     def _pooling(self, states: str, mask: str) -> None:
-        shape = self._op("Concat", self._op("Shape", "ids"), self._ints(HIDDEN), axis=0)
+        shape = self._op("Concat", self._op("Shape", "mask"), self._ints(HIDDEN), axis=0)
         real = self._op("Unsqueeze", mask, self._ints(2))
         kept = self._op("Mul", self._op("Reshape", states, shape), real)
         summed = self._op("ReduceSum", kept, self._ints(1), keepdims=0)
@@ -183,11 +153,14 @@ class GraphBuilder:
         return name
 
     def _model(self) -> ModelProto:
-        shape: list[int | str] = ["batch", "sequence"]
+        texts: list[int | str] = ["batch", "sequence"]
         graph = helper.make_graph(
             self._nodes,
             "all-MiniLM-L6-v2",
-            [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("ids", "mask")],
+            [
+                helper.make_tensor_value_info("words", TensorProto.FLOAT, [*texts, HIDDEN]),
+                helper.make_tensor_value_info("mask", TensorProto.INT64, texts),
+            ],
             [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", HIDDEN])],
             list(self._initializers.values()),
         )

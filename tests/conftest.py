@@ -21,6 +21,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import TextClause, text
 
+from app.adapters.allocator import GARBAGE
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
@@ -33,7 +34,6 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
-from app.process.serving import GARBAGE
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.clusters import Template, fill

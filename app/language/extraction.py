@@ -32,7 +32,6 @@ from app.language.tongues import PHRASES
 from app.language.topics import classify
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
-ENGINE = "builtin-rules/2"
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role is the user's."""
 MAX_FACT = 2_000

@@ -8,6 +8,10 @@ from typing import Literal
 Action = Literal["CREATE", "UPDATE", "DELETE"]
 
 
+ENGINE = "builtin-rules/2"
+"""The name of the built-in rules, for what they have written."""
+
+
 @dataclass(frozen=True)
 class Topic:
     """A memory topic: one of the managed ones, or a custom one with its description."""

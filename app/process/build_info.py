@@ -2,7 +2,7 @@
 
 from prometheus_client import Gauge
 
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.kernel.release import RELEASE
 
 _BUILD = Gauge(

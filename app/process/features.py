@@ -91,7 +91,7 @@ def check(features: Sequence[Feature]) -> None:
     """
     for kind, names in (
         ("name", ((feature, [feature.name]) for feature in features)),
-        ("kind", ((feature, [*feature.jobs, *feature.kinds]) for feature in features)),
+        ("kind", ((feature, feature.kinds) for feature in features)),
         ("tick", ((feature, [tick.name for tick in feature.ticks]) for feature in features)),
         ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
         ("erasure of", ((feature, _erased(feature)) for feature in features)),
@@ -158,8 +158,18 @@ def demands() -> Mapping[str, Demand]:
 
 
 def jobs() -> Mapping[str, JobFunction]:
-    """Return the functions that run operations, by kind."""
-    return {kind: run for feature in FEATURES for kind, run in feature.jobs.items()}
+    """Import and return the functions that run operations, by kind.
+
+    Raises:
+        RosterError: a feature runs operations of a kind that it does not name.
+    """
+    found: dict[str, JobFunction] = {}
+    for feature in FEATURES:
+        run = feature.jobs()
+        if unnamed := run.keys() - set(feature.kinds):
+            raise RosterError(f"{feature.name}: jobs of kinds it does not name: {sorted(unnamed)}.")
+        found |= run
+    return found
 
 
 def register(resources: Resources) -> Resources:
@@ -172,9 +182,7 @@ def register(resources: Resources) -> Resources:
     )
     registry.erasures = tuple(erasure for feature in FEATURES for erasure in feature.erasures)
     registry.texts = tuple(text for feature in FEATURES for text in feature.texts)
-    registry.kinds = tuple(
-        sorted(kind for feature in FEATURES for kind in (*feature.jobs, *feature.kinds))
-    )
+    registry.kinds = tuple(sorted(kind for feature in FEATURES for kind in feature.kinds))
     registry.holders = tuple(feature.holds for feature in FEATURES if feature.holds is not None)
     registry.unembedded = next(
         (feature.unembedded for feature in FEATURES if feature.unembedded is not None), None

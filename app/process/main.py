@@ -8,14 +8,14 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.openapi.utils import get_openapi
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from app.adapters.db.readiness import ping
 from app.adapters.db.size import DatabaseSize
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE
-from app.platform.access.services.access import AccessService
+from app.platform.access.services.access import AccessService, open_tokens
 from app.platform.access.services.remembered import MetricsReaders
-from app.platform.access.services.tokens import TokenService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.directory import Directory
 from app.platform.engines.services.restoring import RestoringEngines
@@ -23,7 +23,6 @@ from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
-from app.surfaces.console.app import Console
 from app.surfaces.mcp import metadata
 from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, home, metrics, unserved
@@ -37,7 +36,7 @@ from app.web.hosts import Hosts
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
 from app.web.middleware import Faults, NoNul, RequestLog
-from app.web.mounts import Mount, nowhere
+from app.web.mounts import Late, Mount, nowhere
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.probes import create_probes
@@ -92,7 +91,7 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    tokens = TokenService.of(settings, resources.clock)
+    tokens = open_tokens(settings, resources.clock)
     readers = MetricsReaders.of(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)
     app.state.gate = _gate(resources)
@@ -117,7 +116,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Hosts, settings.allowed_hosts),
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
-        Middleware(Mount, home.CONSOLE, Console() if settings.console else nowhere),
+        Middleware(Mount, home.CONSOLE, Late(_console) if settings.console else nowhere),
         Middleware(NoNul),
         Middleware(Mount, metadata.PATH, metadata.document(settings)),
         Middleware(McpPaths, settings),
@@ -127,6 +126,13 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(PlainBody),
         Middleware(JsonBody, settings.max_body_bytes, pace, _streamed()),
     ]
+
+
+def _console() -> ASGIApp:
+    # With it come the templates, which take a second to compile.
+    from app.surfaces.console.app import Console  # noqa: PLC0415 - costly import
+
+    return Console()
 
 
 def create_metrics_app(resources: Resources) -> FastAPI:

@@ -8,6 +8,7 @@ import structlog
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
 from app.adapters.postgres.catalog import BEFORE, BackupFolder
 from app.adapters.postgres.embedded import embedded_postgres
@@ -57,7 +58,7 @@ def _back_up(settings: Settings, url: str) -> None:
     folder = BackupFolder(settings.data_dir / BACKUPS)
     log.info("backup.before_migration", folder=str(folder.path))
     with folder.locked():
-        prefix = f"{BEFORE}{migrate.wanted_revision()}-"
+        prefix = f"{BEFORE}{wanted_revision()}-"
         # A migration that fails again and again pushes out no backup of a former upgrade.
         repeated = [each.id for each in folder.list_all() if each.id.startswith(prefix)]
         backup = take_full(RunningCluster(settings.data_dir, url), folder, _ignore, prefix=prefix)

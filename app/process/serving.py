@@ -1,7 +1,6 @@
 """The processes: a server, alone or with its database and worker; and a worker."""
 
 import asyncio
-import gc
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -10,6 +9,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 
+from app.adapters.allocator import keep_what_is_there, limit_arenas
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.session import Database
@@ -33,7 +33,6 @@ from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
 from app.process.reading_standby import reading_standby
 from app.process.watchdog import SIGNALS, Watchdog
-from app.process.worker import working
 from app.settings.settings import Settings
 from app.web.admission import Gate
 from app.web.errors import render_last
@@ -44,8 +43,6 @@ _BACKLOG = 2048
 """Limit of connections not yet accepted; uvicorn's default."""
 _OUTDATED_SECONDS = 5.0
 """Time in which probes and callers are told that the process may write no more, before its end."""
-GARBAGE = (10_000, 20, 20)
-"""Thresholds of the garbage collector, from the young to the old generation."""
 
 
 class ServeError(RuntimeError):
@@ -119,18 +116,9 @@ async def _warm(resources: Resources) -> None:
     try:
         await embedder.warm()
         await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
-        _keep_what_is_there()
+        keep_what_is_there()
     except Exception as error:  # noqa: BLE001 - the next use retries, and reports to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
-
-
-def _keep_what_is_there() -> None:
-    """Exclude the start's objects from garbage collection, and collect less often.
-
-    A full collection of these objects stops the process for a fifth of a second.
-    """
-    gc.freeze()
-    gc.set_threshold(*GARBAGE)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
@@ -187,6 +175,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         try:
             await worker.enter_async_context(watched())
             if kind is ProcessKind.API_AND_WORKER:
+                from app.process.worker import working  # noqa: PLC0415 - for workers
+
                 await worker.enter_async_context(working(resources))
             if settings.metrics_port:
                 names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
@@ -201,10 +191,10 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     with _socket(settings.host, settings.port, "--host or --port") as bound:
-        # In a thread: templates take a second to compile, for which a slow machine's watchdog would
-        # take the process for one that hangs.
+        # In a thread: on a slow machine it takes so long that the watchdog would take the process
+        # for one that hangs.
         app = await asyncio.to_thread(create_app, resources)
-        _keep_what_is_there()
+        keep_what_is_there()
         gate: Gate = app.state.gate
         http = connections_of(settings, gate.limits.give_up_body, render_last)
         async with served(app, settings, bound, http) as task:
@@ -291,6 +281,8 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
         url = await _checked(settings)
         # Before anybody can ask for the metrics.
         await asyncio.to_thread(show_build, "worker")
+        from app.process.worker import working  # noqa: PLC0415 - for workers
+
         async with (
             traced(),
             watched(),
@@ -365,6 +357,7 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on uvloop if it is installed."""
+    limit_arenas()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(process())
 

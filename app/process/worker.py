@@ -31,7 +31,8 @@ def make_runner(resources: Resources) -> Runner:
 @asynccontextmanager
 async def working(resources: Resources) -> AsyncIterator[None]:
     """Run the worker beside the block; after the block, give running work time to end."""
-    runner = make_runner(resources)
+    # In a thread: the rules take half a second to import.
+    runner = await asyncio.to_thread(make_runner, resources)
     scheduler = _scheduler(resources)
     tasks = [asyncio.create_task(_kept_running(runner)), *_listening(resources, runner)]
     scheduler.start()

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from pydantic.json_schema import models_json_schema
+
 from app.web.auth import PUBLIC_PATHS
+from app.web.errors import ErrorBody
 
 Schema = dict[str, Any]
 
@@ -37,6 +40,7 @@ def tidied(document: Schema) -> Schema:
     schemas = document["components"]["schemas"]
     for name in _FRAMEWORK_ERRORS:
         schemas.pop(name, None)
+    schemas |= _types_of_errors()
     for schema in schemas.values():
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
@@ -47,6 +51,14 @@ def tidied(document: Schema) -> Schema:
                 operation["security"] = []
     tags = [{"name": name, "description": text} for name, text in TAGS.items()]
     return document | {"servers": [{"url": "/"}], "tags": tags}
+
+
+def _types_of_errors() -> Schema:
+    """Return the types of error answers, which routes name without knowing them."""
+    template = "#/components/schemas/{model}"
+    _, made = models_json_schema([(ErrorBody, "serialization")], ref_template=template)
+    types: Schema = made["$defs"]
+    return types
 
 
 def _tidy_operation(operation: Schema) -> None:

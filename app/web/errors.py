@@ -54,9 +54,12 @@ _STATUSES = {
     504: "A dependency was too slow.",
 }
 _REALM = "Open Memory Bank"
+# By reference: a model would be built anew for each status of each route.
+_BODY = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}}}
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
+    status: {"description": text, "content": _BODY} for status, text in _STATUSES.items()
 }
+"""Responses of the API's document; `app/web/document.py` adds the type that they name."""
 
 
 def render(error: ServiceError) -> JSONResponse:

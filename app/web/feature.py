@@ -50,8 +50,9 @@ class Feature:
     Attributes:
         name: that of its folder.
         routers: its routes, with what these demand.
-        jobs: what runs an operation, by the operation's kind.
-        kinds: of its operations that are done within their request.
+        kinds: of its operations.
+        jobs: imports and returns what runs those that are not done within their request, by kind.
+            Only a worker calls it, so that a server need not import what it never runs.
         ticks: what every worker does from time to time.
         sweeps: what the tick of the sweeps runs.
         children: removes what an engine holds of this feature.
@@ -73,8 +74,8 @@ class Feature:
 
     name: str
     routers: Sequence[Router] = ()
-    jobs: Mapping[str, JobFunction] = field(default_factory=dict)
     kinds: Sequence[str] = ()
+    jobs: Callable[[], Mapping[str, JobFunction]] = dict
     ticks: Sequence[Tick] = ()
     sweeps: Sequence[Sweep] = ()
     children: RemoveOfEngine | None = None

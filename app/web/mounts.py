@@ -1,5 +1,8 @@
 """Paths of another application, behind the checks that all requests pass."""
 
+import asyncio
+from collections.abc import Callable
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.kernel.errors import NotFound, Reason
@@ -22,6 +25,26 @@ class Mount:
             scope["path"] == self._path or scope["path"].startswith(f"{self._path}/")
         )
         await (self._mounted if is_below else self._app)(scope, receive, send)
+
+
+class Late:
+    """An application that is built at its first request, in a thread.
+
+    Args:
+        build: imports and builds it.
+    """
+
+    def __init__(self, build: Callable[[], ASGIApp]) -> None:
+        self._build = build
+        self._building = asyncio.Lock()
+        self._built: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to the application."""
+        async with self._building:
+            if self._built is None:
+                self._built = await asyncio.to_thread(self._build)
+        await self._built(scope, receive, send)
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - of ASGI

@@ -17,6 +17,7 @@ import pytest
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.postgres.backup import keep, run_program
 from app.adapters.postgres.catalog import CATALOG, Backup, BackupFolder, BackupKind
 from app.adapters.postgres.embedded import EmbeddedPostgres
@@ -359,7 +360,7 @@ def test_a_start_backs_up_what_it_migrates(monkeypatch: pytest.MonkeyPatch) -> N
         backups = BackupFolder(data / "backups")
         with live_server(data, MEMORY_BANK_EMBEDDER="hash"):
             (backup,) = backups.list_all()
-        assert backup.id.startswith(f"before-{migrate.wanted_revision()}-2")
+        assert backup.id.startswith(f"before-{wanted_revision()}-2")
         assert backup.schema_revision == _FORMER
         # The former release serves it.
         assert _copied(backups.place_of(backup.id), folder / "before") == _FORMER

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from app.adapters.db import migrate
+from app.adapters.db.revisions import wanted_revision
 from tests.packaging.checkout import ROOT
 from tests.schema.conftest import database_beside
 
@@ -92,7 +93,7 @@ def test_the_triggers_count_a_new_column_of_content(checkout: Path, url: str) ->
         connection.execute(b"update memories set probe = 'twelve bytes'")
         assert bytes_before is not None
         assert connection.execute(_BYTES).fetchone() == (bytes_before[0] + 12,)
-        _migrate(checkout, f"downgrade({url!r}, {migrate.wanted_revision()!r})")
+        _migrate(checkout, f"downgrade({url!r}, {wanted_revision()!r})")
         assert connection.execute(_BYTES).fetchone() == bytes_before
         connection.execute(b"delete from memories")
         assert connection.execute(_BYTES).fetchone() == (0,)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from app.adapters.db import migrate
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.resources import Resources
 from app.kernel.checks import QUICK, CheckName, Level
 from app.kernel.errors import FailedPrecondition, NotFound
@@ -200,9 +201,7 @@ def test_the_command_passes_a_whole_database(filled_url: str) -> None:
         "number": 2,
         "name": "schema revision",
         "state": "PASSED",
-        "findings": [
-            {"level": "NOTE", "problem": migrate.wanted_revision(), "count": 1, "names": []}
-        ],
+        "findings": [{"level": "NOTE", "problem": wanted_revision(), "count": 1, "names": []}],
     }
 
 
@@ -218,7 +217,7 @@ async def test_a_database_of_another_release_is_named(filled_url: str, settings:
         report = await check_database(settings, url, CheckOptions(is_quick=True))
     (found,) = report.named()[CheckName.REVISION].findings
     assert found.level is Level.FAILED
-    assert found.problem == f"the schema must be {migrate.wanted_revision()}; got later"
+    assert found.problem == f"the schema must be {wanted_revision()}; got later"
 
 
 async def test_many_names_are_cut(filled_url: str, settings: Settings) -> None:

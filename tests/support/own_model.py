@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import onnx
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from numpy.typing import NDArray
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
 from app.adapters.llm.providers.embed_minilm import weights_folder
@@ -18,7 +20,16 @@ def bundled() -> ModelProto:
     for one in graph.graph.initializer:
         if one.data_location == TensorProto.EXTERNAL:
             one.CopyFrom(numpy_helper.from_array(weights[one.name], one.name))
+    _look_words_up(graph.graph, weights["embeddings.word_embeddings.weight"])
     return graph
+
+
+def _look_words_up(graph: GraphProto, words: NDArray[np.float32]) -> None:
+    """Have a graph look up the rows of words, which our own takes as they are."""
+    graph.initializer.append(numpy_helper.from_array(words, "table"))
+    graph.node.insert(0, helper.make_node("Gather", ["table", "ids"], ["words"]))
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "sequence"])
+    graph.input[0].CopyFrom(ids)
 
 
 def exported() -> ModelProto:

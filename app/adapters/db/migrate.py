@@ -1,25 +1,23 @@
 """Schema migrations, and checks that the database matches this release."""
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-import migrations
 from app.adapters.db import old_processes, schema
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line, state_of
 from app.adapters.db.fence import LOCK, other_revision
 from app.adapters.db.old_processes import Beside
+from app.adapters.db.revisions import (
+    RevisionError,
+    known_revisions,
+    revisions_of,
+    wanted_revision,
+)
 from app.adapters.db.urls import AddressError, plain_url
 
 LOCK_WAIT = "15min"
@@ -29,7 +27,6 @@ STATEMENT_SECONDS = 600
 """Time limit for each statement of a migration."""
 _HEAD = "head"
 _NO_PRIVILEGE = "42501"
-_FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
 
 
 class SchemaError(RuntimeError):
@@ -38,14 +35,6 @@ class SchemaError(RuntimeError):
 
 class OldProcessesError(SchemaError):
     """Processes that need another schema use the database; the message names them."""
-
-
-def _config() -> Config:
-    config = Config()
-    folder = str(Path(migrations.__file__).parent)
-    config.set_main_option("script_location", folder.replace("%", "%%"))
-    config.set_main_option("file_template", _FILE_TEMPLATE.replace("%", "%%"))
-    return config
 
 
 def upgrade(
@@ -75,13 +64,15 @@ def upgrade(
         OldProcessesError: processes of another schema are live, and are not to be stopped.
         SchemaError: the migration is impossible; nothing has changed.
     """
-    with ExitStack() as stack, _migrating(url, connect_seconds) as (connection, config):
+    with ExitStack() as stack, _migrating(url, connect_seconds) as connection:
         heads = _known_heads(connection)
         if beside is not None and heads != {wanted_revision()}:
             _stop_others(connection, url, beside, stack)
         _create_extension(connection)
-        config.attributes["statement_seconds"] = statement_seconds
-        command.upgrade(config, revision)
+        if recreates_vectors or revision != _HEAD or heads != {wanted_revision()}:
+            from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
+
+            alembic_runs.upgrade(connection, revision, statement_seconds)
         if revision != _HEAD:
             return []
         made = _recreate(connection) if recreates_vectors else []
@@ -129,22 +120,22 @@ def downgrade(url: str, revision: str) -> None:
     Raises:
         SchemaError: the downgrade is impossible; nothing has changed.
     """
-    with _migrating(url, _CONNECT_SECONDS) as (_, config):
-        command.downgrade(config, revision)
+    from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
+
+    with _migrating(url, _CONNECT_SECONDS) as connection:
+        alembic_runs.downgrade(connection, revision)
 
 
 @contextmanager
-def _migrating(url: str, connect_seconds: int) -> Iterator[tuple[Connection, Config]]:
+def _migrating(url: str, connect_seconds: int) -> Iterator[Connection]:
     """Open the single transaction of a run, once no other run is active."""
-    config = _config()
     with (
         _connected(url, connect_timeout=connect_seconds) as connection,
         _readable_errors(),
         connection.begin(),
     ):
         _take_lock(connection)
-        config.attributes["connection"] = connection
-        yield connection, config
+        yield connection
 
 
 def _take_lock(connection: Connection) -> None:
@@ -159,7 +150,7 @@ def _readable_errors() -> Iterator[None]:
     """Raise a sentence for errors that an operator can fix."""
     try:
         yield
-    except CommandError as error:
+    except RevisionError as error:
         raise SchemaError(f"The database cannot be migrated: {error}") from error
     except DBAPIError as error:
         sentence = _SENTENCES.get(state_of(error.orig) or "")
@@ -198,10 +189,10 @@ _SENTENCES = {
 
 def make_revision(url: str, message: str) -> None:
     """Write a migration from the difference between the tables and the database."""
-    config = _config()
+    from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
+
     with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection:
-        config.attributes["connection"] = connection
-        command.revision(config, message, autogenerate=True)
+        alembic_runs.write(connection, message)
 
 
 def pending(url: str) -> str | None:
@@ -277,23 +268,14 @@ def check_address(url: str, setting: str) -> str:
         raise SchemaError(f"{setting} is not a Postgres address: {error}.") from None
 
 
-@functools.cache
-def wanted_revision() -> str:
-    """Return the schema revision of this release. Reads files."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    assert head is not None
-    return head
-
-
 def _known_heads(connection: Connection) -> set[str]:
     """Return the revisions of the database.
 
     Raises:
         SchemaError: one is unknown to this release.
     """
-    heads = set(MigrationContext.configure(connection).get_current_heads())
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if heads - known:
+    heads = revisions_of(connection)
+    if heads - known_revisions():
         raise SchemaError(
             f"The database has the schema {', '.join(sorted(heads))}, likely of a later release;"
             f" this one knows schemas up to {wanted_revision()}. Run that release, or restore a"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import text
 
 from app.adapters.db import schema
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import ServiceError

@@ -7,10 +7,7 @@ file is not refused; it has less text, or none.
 import re
 from collections.abc import Iterable, Iterator
 
-import puremagic
-
 from app.adapters.documents.charsets import HEAD_BYTES, is_text, is_wide, text_of
-from app.adapters.documents.page_text import text_of_html
 from app.adapters.documents.record_text import text_of_csv, text_of_json
 from app.kernel.media_types import BYTES, TEXT, MediaType, TextFormat, format_of
 
@@ -44,6 +41,9 @@ def sniffed(head: bytes) -> str:
     for begin, container in _CONTAINERS:
         if head.startswith(begin):
             return container
+    # Imported late: few processes are given such files.
+    import puremagic  # noqa: PLC0415 - costly import
+
     try:
         known = puremagic.magic_string(head)
     except (puremagic.PureError, ValueError):
@@ -90,11 +90,18 @@ def _as_it_is(parts: Iterable[str]) -> Iterator[str]:
     yield from parts
 
 
+def _pages(parts: Iterable[str]) -> Iterator[str]:
+    # Imported late, since it imports lxml.
+    from app.adapters.documents.page_text import text_of_html  # noqa: PLC0415 - costly import
+
+    return text_of_html(parts)
+
+
 _READERS = {
     TextFormat.PLAIN: _as_it_is,
     TextFormat.JSON: text_of_json,
     TextFormat.CSV: text_of_csv,
-    TextFormat.HTML: text_of_html,
+    TextFormat.HTML: _pages,
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.llm.ports import TextModel
-from app.language.extraction import ENGINE
+from app.language.facts import ENGINE
 
 
 async def _nothing() -> None:

@@ -13,7 +13,8 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "tasks",
     routers=(namespaces.router, artifacts.router),
-    jobs={INDEX: jobs.index, EMBED: jobs.embed},
+    kinds=(INDEX, EMBED),
+    jobs=lambda: {INDEX: jobs.index, EMBED: jobs.embed},
     sweeps=(
         Sweep("artifacts", jobs.remove_expired),
         Sweep("namespaces", jobs.remove_expired_namespaces),

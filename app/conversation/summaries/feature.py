@@ -1,8 +1,9 @@
 """Registers summaries."""
 
+from collections.abc import Mapping
+
 from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Retry
-from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
 from app.conversation.summaries.schemas import RegenerateSummaryResponse, SummarizeSessionResponse
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
@@ -11,7 +12,14 @@ from app.conversation.summaries.store.erasure import ERASURES, TEXTS
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import SUMMARIZE
-from app.web.feature import Feature
+from app.web.feature import Feature, JobFunction
+
+
+def _jobs() -> Mapping[str, JobFunction]:
+    from app.conversation.summaries import jobs  # noqa: PLC0415 - for workers
+
+    return {SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate}
+
 
 FEATURE = Feature(
     "summaries",
@@ -20,7 +28,8 @@ FEATURE = Feature(
         "SummarizeSessionResponse": SummarizeSessionResponse,
         "RegenerateSummaryResponse": RegenerateSummaryResponse,
     },
-    jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
+    kinds=(SUMMARIZE, REGENERATE),
+    jobs=_jobs,
     erasures=ERASURES,
     texts=TEXTS,
     counted=(

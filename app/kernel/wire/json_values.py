@@ -7,13 +7,10 @@ import json
 import re
 from collections.abc import Iterable
 
-from jsonschema import Draft202012Validator, FormatChecker, ValidationError
-from jsonschema.validators import extend
 from pydantic import JsonValue
 
 from app.kernel.text import clean, fold
-from app.kernel.wire.json_schema import MAX_DEPTH, JsonObject, compiled
-from app.kernel.wire.scalars import parse_timestamp
+from app.kernel.wire.json_schema import MAX_DEPTH, JsonObject
 
 MAX_VALUE_BYTES = 4_096
 MAX_VALUE_PARTS = 200
@@ -101,27 +98,12 @@ def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
     return [coerced(schema.get("items"), item) for item in items]
 
 
-def _pattern(
-    _validator: object, pattern: str, value: object, _schema: object
-) -> Iterable[ValidationError]:
-    if isinstance(value, str) and not compiled(pattern).search(value):
-        yield ValidationError("does not match the pattern")
-
-
-_FORMATS = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
-
-
-@_FORMATS.checks("date-time", raises=ValueError)
-def _is_date_time(value: object) -> bool:
-    return not isinstance(value, str) or parse_timestamp(value) is not None
-
-
-_Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-
-
 def conforms(schema: JsonObject, value: JsonValue) -> bool:
     """Return True if a value is small enough and valid under its plain schema."""
-    return is_small(value) and _Validator(schema, format_checker=_FORMATS).is_valid(value)
+    # Imported late: few processes have values to validate.
+    from app.kernel.wire.json_validator import is_valid  # noqa: PLC0415 - costly import
+
+    return is_small(value) and is_valid(schema, value)
 
 
 def is_small(value: JsonValue) -> bool:

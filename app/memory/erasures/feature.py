@@ -1,16 +1,25 @@
 """Registers erasures."""
 
-from app.memory.erasures import jobs
+from collections.abc import Mapping
+
 from app.memory.erasures.routes import router
 from app.memory.erasures.schemas import EraseScopeResponse
 from app.memory.erasures.store import repository
 from app.platform.operations.logic.states import ERASE_SCOPE
-from app.web.feature import Feature
+from app.web.feature import Feature, JobFunction
+
+
+def _jobs() -> Mapping[str, JobFunction]:
+    from app.memory.erasures import jobs  # noqa: PLC0415 - for workers
+
+    return {ERASE_SCOPE: jobs.erase_scope}
+
 
 FEATURE = Feature(
     "erasures",
     routers=(router,),
     answers={"EraseScopeResponse": EraseScopeResponse},
-    jobs={ERASE_SCOPE: jobs.erase_scope},
+    kinds=(ERASE_SCOPE,),
+    jobs=_jobs,
     children=repository.forget_of_engine,
 )

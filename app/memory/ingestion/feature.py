@@ -1,25 +1,34 @@
 """Registers ingestion."""
 
+from collections.abc import Mapping
+
 from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Sweep
 from app.kernel.limits import Counted
-from app.memory.ingestion import jobs
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.schemas import IngestEventsResponse
-from app.memory.ingestion.services import metrics
+from app.memory.ingestion.services import metrics, sweeps
 from app.memory.ingestion.store import erasure, repository
 from app.platform.operations.logic.states import INGEST
-from app.web.feature import Feature
+from app.web.feature import Feature, JobFunction
+
+
+def _jobs() -> Mapping[str, JobFunction]:
+    from app.memory.ingestion import jobs  # noqa: PLC0415 - for workers
+
+    return {INGEST: jobs.ingest}
+
 
 FEATURE = Feature(
     "ingestion",
     routers=(router,),
     answers={"IngestEventsResponse": IngestEventsResponse},
-    jobs={INGEST: jobs.ingest},
+    kinds=(INGEST,),
+    jobs=_jobs,
     sweeps=(
-        Sweep("stranded streams", jobs.reopen, order=-1),
-        Sweep("event ids", jobs.forget_old_ids),
-        Sweep("streams", jobs.forget_old_streams),
+        Sweep("stranded streams", sweeps.reopen, order=-1),
+        Sweep("event ids", sweeps.forget_old_ids),
+        Sweep("streams", sweeps.forget_old_streams),
     ),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,

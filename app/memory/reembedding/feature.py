@@ -16,7 +16,8 @@ FEATURE = Feature(
     "reembedding",
     routers=(router,),
     answers={"ReembedReasoningEngineResponse": ReembedReasoningEngineResponse},
-    jobs={REEMBED: jobs.reembed},
+    kinds=(REEMBED,),
+    jobs=lambda: {REEMBED: jobs.reembed},
     retries={REEMBED: Retry(Permission.ENGINES_UPDATE, retry)},
     ticks=(
         Tick(

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.examinations import Batches, CountedRows, Examination
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Database, Session
 from app.kernel.checks import QUICK, CheckName, Level
 from app.kernel.clock import SystemClock

@@ -13,7 +13,8 @@ from app.web.feature import Feature, Tick
 FEATURE = Feature(
     "upkeep",
     routers=(router,),
-    jobs={DELETE_ENGINE: jobs.delete_engine},
+    kinds=(DELETE_ENGINE,),
+    jobs=lambda: {DELETE_ENGINE: jobs.delete_engine},
     ticks=(
         Tick(
             jobs.SWEEP,

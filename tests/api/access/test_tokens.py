@@ -12,7 +12,7 @@ from app.adapters.resources import Resources
 from app.kernel.auth import Authenticator
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.platform.access.services.tokens import TokenService
+from app.platform.access.services.access import open_tokens
 from app.process.cli import app as cli
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
@@ -140,7 +140,7 @@ async def test_the_caller_is_known_by_the_subject(resources: Resources, file: Pa
 
 
 async def test_a_credential_of_another_form_is_no_token(resources: Resources, file: Path) -> None:
-    tokens = TokenService.of(token_app(resources, file).state.resources.settings, resources.clock)
+    tokens = open_tokens(token_app(resources, file).state.resources.settings, resources.clock)
     assert tokens is not None
     assert tokens.is_token(sign(claims(resources.clock.now())))
     assert tokens.is_token("e30..")
@@ -214,4 +214,4 @@ def test_the_environment_names_audiences_and_claims(monkeypatch: pytest.MonkeyPa
     assert Settings().jwt_audience == ["a", "b"]
     for name in _WHOLE:
         monkeypatch.setenv(name, "")
-    assert TokenService.of(Settings(), FixedClock(START)) is None
+    assert open_tokens(Settings(), FixedClock(START)) is None

@@ -18,12 +18,12 @@ from pydantic import BaseModel, SecretStr
 from sqlalchemy import text
 
 from app.adapters.db.engine import open_engine
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.lag import watched
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.language.extraction import ENGINE
+from app.language.facts import ENGINE
 from app.platform.processes.services.processes import ProcessKind
 from app.platform.processes.services.server import ServerService
 from app.settings.secret_files import secret_names

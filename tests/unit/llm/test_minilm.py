@@ -111,8 +111,11 @@ def test_the_graph_names_its_weights_by_their_place_in_the_file() -> None:
         found = np.frombuffer(content[begin : begin + int(place["length"])], "<f4")
         assert list(one.dims) == list(weights[one.name].shape)
         np.testing.assert_array_equal(found, weights[one.name].ravel())
-    assert sum(math.prod(one.dims) for one in outside) > 0.99 * sum(
-        value.size for value in weights.values()
+    # The service reads the rows of words by itself.
+    left_out = {"embeddings.word_embeddings.weight"}
+    assert not left_out & {one.name for one in outside}
+    assert sum(math.prod(one.dims) for one in outside) > 0.98 * sum(
+        value.size for name, value in weights.items() if name not in left_out
     )
 
 

@@ -16,7 +16,7 @@ from app.kernel.names import EngineName
 from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
-from app.language.extraction import ENGINE
+from app.language.facts import ENGINE
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS

@@ -5,23 +5,26 @@ memories are read with the response, so that they do not outlive the memories.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.adapters.db.session import Session
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName, MemoryName
 from app.memory.generation.logic.outcomes import MAX_LISTED_OUTCOMES, Dropped, Refused
-from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.services.turns import topic_columns
 from app.memory.memories.services.versions import find_version
 from app.platform.operations.logic.states import type_url
+
+if TYPE_CHECKING:
+    # With it come the rules, which only a worker runs.
+    from app.memory.generation.logic.plan import Plan, PlannedChange
 
 _SHOWN = ("fact", "topics", "structuredContent")
 """Fields of a memory that a preview shows."""
 
 
 def preview(
-    engine: EngineName, author: str, planned: Plan, dropped: Sequence[Dropped]
+    engine: EngineName, author: str, planned: "Plan", dropped: Sequence[Dropped]
 ) -> dict[str, Any]:
     """Return the stored response; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
@@ -45,7 +48,7 @@ def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:
     return fields | ({"text": decision.text} if decision.text else {})
 
 
-def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+def _render_change(engine: EngineName, change: "PlannedChange") -> dict[str, Any]:
     fields: dict[str, Any] = {"action": change.action, "reason": change.reason}
     if change.memory_id is not None:
         fields |= {
@@ -59,7 +62,7 @@ def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
     return fields
 
 
-def _render_after(change: PlannedChange) -> dict[str, Any]:
+def _render_after(change: "PlannedChange") -> dict[str, Any]:
     if change.field is not None:
         return {"structuredContent": change.field.structured_content()}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}

@@ -22,8 +22,8 @@ from app.kernel.errors import Aborted, Reason
 from app.kernel.failures import describe
 from app.kernel.names import EngineName, MemoryName
 from app.language.dates import day_in
-from app.language.extraction import ENGINE, direct
-from app.language.facts import Candidate
+from app.language.extraction import direct
+from app.language.facts import ENGINE, Candidate
 from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.fields import plan_fields

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import structlog
 from typing_extensions import override
@@ -30,11 +31,14 @@ from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysRespon
 from app.platform.access.services.last_used import LastUses
 from app.platform.access.services.lookups import KeyLookups, KnownKey
 from app.platform.access.services.remembered import MetricsReaders
-from app.platform.access.services.tokens import TokenService
 from app.platform.access.store import repository
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
+from app.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from app.platform.access.services.tokens import TokenService
 
 log = structlog.get_logger()
 
@@ -44,13 +48,24 @@ _READER_SECONDS = 2.0
 """Timeout for looking up the key of a known metrics reader, since scrapers do not wait."""
 
 
+def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
+    """Return the verification of tokens; None if the settings name no issuer."""
+    if not settings.jwt_issuer:
+        return None
+    from app.platform.access.services.tokens import (  # noqa: PLC0415 - costly import
+        TokenService,
+    )
+
+    return TokenService(settings, clock)
+
+
 @dataclass(frozen=True)
 class AccessService(Authenticator):
     """Authentication of callers by key or token."""
 
     db: Database
     clock: Clock
-    tokens: TokenService | None = None
+    tokens: "TokenService | None" = None
     readers: MetricsReaders = field(default_factory=MetricsReaders)
 
     @cached_property

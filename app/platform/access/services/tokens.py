@@ -2,7 +2,8 @@
 
 The log names the fault of a token; the caller never learns it. Before its signature is verified,
 only the algorithm and the key name of a token are read. Keys that a token embeds or points to are
-ignored.
+ignored. Importing this module is expensive: `open_tokens` of `access.py` does it where there is an
+issuer.
 
 Source: RFC 7515; RFC 7519; RFC 8725.
 """
@@ -70,11 +71,6 @@ class TokenService:
         self._keys = KeyRing(source_of(settings), self._algorithms, clock)
         self._grants = Grants(settings)
         self._verified: dict[bytes, _Verified] = {}
-
-    @classmethod
-    def of(cls, settings: Settings, clock: Clock) -> "TokenService | None":
-        """Return the service; None if the settings name no issuer."""
-        return cls(settings, clock) if settings.jwt_issuer else None
 
     def is_token(self, secret: str) -> bool:
         """Return True if a credential has the form of a signed token, valid or not."""

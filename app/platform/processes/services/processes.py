@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import Gauge
 
 from app.adapters.db.fence import other_revision
-from app.adapters.db.migrate import wanted_revision
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Session
 from app.adapters.resources import Check, Resources
 from app.kernel.failures import describe
