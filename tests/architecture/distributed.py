@@ -9,20 +9,24 @@
 | 5 | a stable function over a column in the same places |
 | 6 | a setting for a transaction by `set_config`; `set` without `local` |
 
-Operators and casts are not judged. What runs inside PL/pgSQL is not sent, and so not seen here.
+Operators and casts are not judged. What runs inside PL/pgSQL is not sent, and so not seen here:
+functions of triggers are read from the database (`breaks_in_trigger`).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from sqlglot import exp
 
+from app.process.metadata import metadata
 from tests.architecture.tenancy import TENANT_TABLES, unconfined
 from tests.architecture.trees import is_judged, parse
 
 Volatilities = Mapping[tuple[str, int], str]
 """`i`, `s` or `v`, as Postgres has it, by a function's name and the number of its arguments."""
 
+LOCAL_TABLES = frozenset(metadata.tables) - TENANT_TABLES
+"""Tables on the coordinator alone, where the others are distributed."""
 OF_CONNECTIONS = frozenset({"set plan_cache_mode = force_generic_plan", "set enable_seqscan = off"})
 """Settings of the direct connections, which are made when one is opened."""
 VOLATILITIES = b"""
@@ -35,6 +39,10 @@ VOLATILITIES = b"""
 
 _SET = re.compile(r"\s*set\s+(?!local\b)", re.IGNORECASE)
 _CALL = re.compile(r"\w+(?=\()")
+_WRITE = re.compile(
+    r"\b(?:insert into|delete from|merge into|update \w+(?: as)?(?: \w+)? set)\b[^;]*",
+    re.IGNORECASE,
+)
 
 
 def broken_rules(statement: str, volatilities: Volatilities) -> set[int]:
@@ -52,6 +60,21 @@ def broken_rules(statement: str, volatilities: Volatilities) -> set[int]:
     if any(_name(call) == "set_config" and _is_local(call) for call in query.find_all(exp.Func)):
         broken.add(6)
     return broken
+
+
+def breaks_in_trigger(source: str, transition_tables: Collection[str]) -> bool:
+    """Return True if the function of a trigger on a table of tenants cannot run on a node.
+
+    It names a table that is not there, writes without naming the engine, or writes rows that it
+    selects from a transition table.
+    """
+    if LOCAL_TABLES & set(re.findall(r"\w+", source)):
+        return True
+    for write in _WRITE.findall(" ".join(source.split())):
+        tables = {table.name for table in parse(write).find_all(exp.Table)}
+        if not tables <= TENANT_TABLES - set(transition_tables) or unconfined(write):
+            return True
+    return False
 
 
 def _of_engines(query: exp.Expr, crossed: set[str]) -> set[int]:

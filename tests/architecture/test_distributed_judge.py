@@ -3,7 +3,12 @@
 import psycopg
 import pytest
 
-from tests.architecture.distributed import VOLATILITIES, Volatilities, broken_rules
+from tests.architecture.distributed import (
+    VOLATILITIES,
+    Volatilities,
+    breaks_in_trigger,
+    broken_rules,
+)
 
 KNOWN: Volatilities = {
     ("clock_timestamp", 0): "v",
@@ -82,3 +87,39 @@ def test_volatilities_are_those_of_the_database(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         read = {(name, count): kind for name, count, kind in connection.execute(VOLATILITIES)}
     assert {key: read[key] for key in KNOWN} == KNOWN
+
+
+_VALUES = "values (new.engine_id, 1)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "insert into engine_totals (engine_id, bytes) select engine_id, 1 from added;",
+        f"insert into ticks (engine_id, bytes) {_VALUES};",
+        "perform name from ticks;",
+        f"insert into strange (engine_id, bytes) {_VALUES};",
+        f"insert into engine_totals (backend, bytes) {_VALUES};",
+        "update engine_totals set bytes = 0;",
+        "delete from engine_totals where bytes = 0;",
+    ],
+)
+def test_a_trigger_that_a_node_cannot_run_is_found(body: str) -> None:
+    assert breaks_in_trigger(f"begin {body} return null; end", ["added"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            f"insert into engine_totals as total (engine_id, bytes) {_VALUES}"
+            " on conflict (engine_id) do update set bytes = excluded.bytes;"
+        ),
+        "update engine_totals set bytes = 0 where engine_id = new.engine_id;",
+        "perform engine_id from added;",
+        "if tg_op = 'UPDATE' and new.bytes = 1 then return null; end if;",
+        "if exists (select from erasures where engine_id = new.engine_id) then return old; end if;",
+    ],
+)
+def test_a_trigger_that_a_node_runs_passes(body: str) -> None:
+    assert not breaks_in_trigger(f"begin {body} return null; end", ["added"])
