@@ -1,5 +1,6 @@
 """Every database error leaves its SQLSTATE: in the log, the metrics, and what callers are told."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -16,7 +17,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Internal, Reason, ServiceError, Unavailable
+from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailable
 from app.settings.settings import Settings
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
@@ -164,6 +165,27 @@ async def test_why_no_connection_can_be_opened_is_told_in_words(
                 await session.execute(text("select 1"))
     assert caught.value.metadata == {"sqlstate": state}
     assert "FATAL" in _only(lines, "database.failed")["message"]
+
+
+@pytest.mark.parametrize("is_pooled", [False, True])
+async def test_a_transaction_that_may_write_vectors_does_not_outlast_its_limit(
+    database_url: str, settings: Settings, *, is_pooled: bool
+) -> None:
+    limited = settings.model_copy(
+        update={"database_behind_pooler": is_pooled, "database_transaction_max_seconds": 0.2}
+    )
+    async with _opened(database_url, limited) as database:
+        for statement, pause in (("select pg_sleep(60)", 0.0), ("select 1", 0.5)):
+            with pytest.raises(Aborted) as caught:
+                async with database.transaction() as session:
+                    await session.execute(text(statement))
+                    await asyncio.sleep(pause)
+                    await session.execute(text(statement))
+            assert caught.value.reason is Reason.CONCURRENT_CHANGE
+        async with database.transaction(writes_vectors=False) as session:
+            await session.execute(text("select pg_sleep(0.3)"))
+        async with database.snapshot(statement_seconds=0) as session:
+            await session.execute(text("select pg_sleep(0.3)"))
 
 
 async def test_probes_tell_a_database_that_takes_no_writes(

@@ -1,5 +1,6 @@
 """Creation of connection pools."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,28 @@ from sqlalchemy.pool import NullPool
 from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
+TRANSACTION_LIMIT = "transaction_limit"
+"""Option of an engine: its `TransactionLimit`."""
 _DIALECT = "postgresql+psycopg://"
 """The dialect only: the driver itself connects, as it supports addresses of several hosts."""
+
+
+@dataclass(frozen=True)
+class TransactionLimit:
+    """The longest time of a transaction that may write vectors.
+
+    Attributes:
+        milliseconds: the time.
+        is_default: True if connections have it as a setting; else each transaction makes it.
+    """
+
+    milliseconds: int
+    is_default: bool
+
+
+def _limit(settings: Settings) -> TransactionLimit:
+    milliseconds = int(settings.tuning.database_transaction_max_seconds * 1000)
+    return TransactionLimit(milliseconds, is_default=not settings.database_behind_pooler)
 
 
 def connect_arguments(settings: Settings) -> dict[str, Any]:
@@ -26,8 +47,11 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
         # Statements are short: compiling one takes longer than running it.
-        options = f"-c statement_timeout={milliseconds} -c timezone=UTC -c jit=off"
-        arguments["options"] = options
+        arguments["options"] = (
+            f"-c statement_timeout={milliseconds}"
+            f" -c transaction_timeout={_limit(settings).milliseconds}"
+            " -c timezone=UTC -c jit=off"
+        )
     return arguments
 
 
@@ -51,6 +75,7 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         pool_pre_ping=True,
         # Parameters contain the text of memories; no message quotes them, whoever logs it.
         hide_parameters=True,
+        execution_options={TRANSACTION_LIMIT: _limit(settings)},
     )
 
 

@@ -47,7 +47,8 @@ _NOT_SUPPORTED = "0A000"
 _BEING_ERASED = "OMB01"
 """The state of our own trigger; see the migration `erasures`."""
 # An unforeseen unique violation means that two processes made the same id at once.
-_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
+# A transaction that took too long may have been overtaken by a switch of models.
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505", "25P04"})
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
 # read-only phase are transient. So are faults that an operator has to fix, once they are fixed.
 _AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import DirectConnections, Row
+from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors, state_of
 from app.adapters.db.fence import Fence
 from app.adapters.db.pool import PoolUse
@@ -118,16 +119,20 @@ class Database:
         return all_meet(scopes, self._view.conditions)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Session]:
+    async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
         """Open a transaction that commits when the block ends and rolls back if it raises.
 
+        The server ends it after two minutes, unless it surely writes no vectors: the vectors of a
+        former model must not appear long after a switch (`list_with_stale_vectors`).
+
         Raises:
-            Aborted: a concurrent transaction won.
+            Aborted: a concurrent transaction won, or the transaction took too long.
             Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
         self.fence.check()
         async with self._begin(self.engine) as session:
+            await self._limit(session, is_limited=writes_vectors)
             yield session
             if self._view.before_commit is not None:
                 await self._view.before_commit(session)
@@ -136,11 +141,20 @@ class Database:
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
         """Open a read-only view of one moment; Postgres refuses writes in it.
 
-        `statement_seconds` limits each statement as in `limited`; the errors are those of
-        `transaction`.
+        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0; the
+        errors are those of `transaction`.
         """
         async with self._begin(self._reading) as session, limited(session, statement_seconds):
+            if statement_seconds == 0:
+                await self._limit(session, is_limited=False)
             yield session
+
+    async def _limit(self, session: Session, *, is_limited: bool) -> None:
+        """Limit the time of a transaction or not, where its connection does the opposite."""
+        limit: TransactionLimit | None = self.engine.get_execution_options().get(TRANSACTION_LIMIT)
+        if limit is not None and is_limited is not limit.is_default:
+            milliseconds = limit.milliseconds if is_limited else 0
+            await set_local(session, {"transaction_timeout": milliseconds})
 
     @asynccontextmanager
     async def _begin(self, engine: AsyncEngine) -> AsyncIterator[Session]:
@@ -286,16 +300,22 @@ async def limited(
         yield
         return
     before = (await session.execute(text("select current_setting('statement_timeout')"))).scalar()
-    await _set_timeout(session, f"{seconds * 1000:.0f}")
+    await set_local(session, {"statement_timeout": round(seconds * 1000)})
     try:
         yield
     except DBAPIError as error:
         if state_of(error.orig) != _TOO_SLOW:
             raise
         raise InvalidArgument.of_field(field, _ADVICE.get(field, _TOO_MANY)) from error
-    await _set_timeout(session, str(before))
+    await set_local(session, {"statement_timeout": str(before)})
 
 
-async def _set_timeout(session: Session, value: str) -> None:
-    statement = text("select set_config('statement_timeout', :value, true)")
-    await session.execute(statement, {"value": value})
+async def set_local(session: Session, settings: Mapping[str, str | int]) -> None:
+    """Make settings for the rest of the transaction, in one message.
+
+    Not by `set_config`, which a distributed database does not pass on to its nodes. Values are ours
+    or the server's, never a caller's text.
+    """
+    connection = await session.connection()
+    parts = (f"set local {name} = '{value}'" for name, value in settings.items())
+    await connection.exec_driver_sql("; ".join(parts))

@@ -75,7 +75,7 @@ where version = former or (version > former + 1 and life = former_life)
 _VECTORS = f"""
 select
     -- A write that began under the former model is embedded again by a later pass.
-    case when e.stale_vectors_xid is null then 'FAILED' else 'WARNING' end as level,
+    case when e.stale_vectors_until is null then 'FAILED' else 'WARNING' end as level,
     'has no vector by the serving model, and does not wait for one' as problem,
     m.engine_id, 'memories/' || m.memory_id as name
 from memories m join engines e on e.engine_id = m.engine_id
