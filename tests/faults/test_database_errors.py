@@ -167,6 +167,13 @@ async def test_why_no_connection_can_be_opened_is_told_in_words(
     assert "FATAL" in _only(lines, "database.failed")["message"]
 
 
+async def _stay(database: Database, statement: str, pause: float) -> None:
+    async with database.transaction() as session:
+        await session.execute(text(statement))
+        await asyncio.sleep(pause)
+        await session.execute(text(statement))
+
+
 @pytest.mark.parametrize("is_pooled", [False, True])
 async def test_a_transaction_that_may_write_vectors_does_not_outlast_its_limit(
     database_url: str, settings: Settings, *, is_pooled: bool
@@ -177,10 +184,7 @@ async def test_a_transaction_that_may_write_vectors_does_not_outlast_its_limit(
     async with _opened(database_url, limited) as database:
         for statement, pause in (("select pg_sleep(60)", 0.0), ("select 1", 0.5)):
             with pytest.raises(Aborted) as caught:
-                async with database.transaction() as session:
-                    await session.execute(text(statement))
-                    await asyncio.sleep(pause)
-                    await session.execute(text(statement))
+                await _stay(database, statement, pause)
             assert caught.value.reason is Reason.CONCURRENT_CHANGE
         async with database.transaction(writes_vectors=False) as session:
             await session.execute(text("select pg_sleep(0.3)"))

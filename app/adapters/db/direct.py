@@ -28,6 +28,8 @@ class DirectConnections:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self.is_distributed = False
+        """Whether the nodes of a cluster plan the statements, with their values."""
         self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
         """Idle connections with the time of their last use."""
         self.waiting = 0
@@ -96,7 +98,8 @@ class DirectConnections:
         opened.detach()
         try:
             await connection.set_autocommit(True)
-            if connection.prepare_threshold is not None:
+            # On a cluster, they would keep its planner from finding the node.
+            if connection.prepare_threshold is not None and not self.is_distributed:
                 # Hot statements select by a key or by one scope, whatever the values, and planning
                 # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")

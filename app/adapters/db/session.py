@@ -64,7 +64,6 @@ class Database:
     Attributes:
         engine: the connections.
         fence: closed once the process may write no more.
-        is_distributed: True if the tables of tenants are spread over nodes, by engine.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -72,13 +71,21 @@ class Database:
         self._view = View()
         self._clock: FixedClock | None = None
         self.fence = Fence()
-        self.is_distributed = False
         self._direct = DirectConnections(engine)
         self._pool_use = PoolUse(engine)
         self._errors = DatabaseErrors(self._is_standby)
         self._reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+
+    @property
+    def is_distributed(self) -> bool:
+        """True if the tables of tenants are spread over nodes, by engine."""
+        return self._direct.is_distributed
+
+    @is_distributed.setter
+    def is_distributed(self, value: bool) -> None:
+        self._direct.is_distributed = value
 
     def for_caller(
         self,
