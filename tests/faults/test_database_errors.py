@@ -21,7 +21,7 @@ from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailab
 from app.settings.settings import Settings
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
-from tests.support.operations import USER
+from tests.support.operations import USER, create_memory
 
 _FACT = "I like zebrafish."
 _MEMORY = {"scope": USER, "fact": _FACT}
@@ -89,6 +89,58 @@ async def test_a_statement_that_the_database_refuses_is_our_fault(
     line = _only(lines, "database.statement_refused")
     assert (line["sqlstate"], line["log_level"]) == (state, "error")
     assert line["statement"].startswith("app.memory.memories.")
+
+
+_SPLIT = "raise exception 'could not find valid entry for shard 102008' using errcode = 'XX000';"
+
+
+@pytest.mark.parametrize(("failures", "status", "sent"), [(2, 200, 3), (3, 503, 3)])
+async def test_a_hot_statement_that_meets_the_split_of_a_shard_is_sent_three_times(
+    client: httpx.AsyncClient, database: Database, failures: int, status: int, sent: int
+) -> None:
+    # The first memories of an engine are written step by step: it has no model before.
+    for fact in ("I like tea.", "I have a dog."):
+        await create_memory(client, fact)
+    # A sequence counts what is rolled back.
+    async with database.transaction() as session:
+        await session.execute(text("create sequence sent"))
+    raising = f"if nextval('sent') <= {failures} then {_SPLIT} end if;"
+    async with trigger(database, raising, at_commit=False):
+        with capture_logs() as lines:
+            answer = await client.post("/memories", json=_MEMORY)
+    async with database.transaction() as session:
+        count = await session.scalar(text("select last_value from sent"))
+        await session.execute(text("drop sequence sent"))
+    assert (answer.status_code, count) == (status, sent)
+    if status == 503:
+        assert refusal(answer) == _AWAY
+        assert answer.headers["retry-after"] == "1"
+        assert _only(lines, "database.failed")["sqlstate"] == "XX000"
+
+
+async def test_a_transaction_that_meets_the_split_of_a_shard_can_be_repeated(
+    database: Database,
+) -> None:
+    with pytest.raises(Unavailable) as caught:
+        await _stay(database, f"do $$ begin {_SPLIT} end $$", 0)
+    assert caught.value.retry_after_seconds == 1
+
+
+async def test_whether_a_server_is_a_standby_is_asked_once_a_second() -> None:
+    now, asked = 0.0, 0
+
+    async def is_standby() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == 1
+
+    errors = DatabaseErrors(is_standby, lambda: now)
+    for _ in range(2):
+        assert isinstance(await errors.translate(psycopg.errors.FeatureNotSupported()), Unavailable)
+    now = 1.0
+    for _ in range(2):
+        assert isinstance(await errors.translate(psycopg.errors.FeatureNotSupported()), Internal)
+    assert asked == 2
 
 
 async def test_words_that_may_quote_a_memory_are_not_logged(
