@@ -48,6 +48,32 @@ KNOWN: Volatilities = {
         ({6}, "select set_config('enable_sort', 'off', true)"),
         ({6}, "select set_config(%(name)s, %(value)s, %(local)s)"),
         ({6}, "set enable_sort = off"),
+        (
+            {7},
+            (
+                "select 1 from engines join embedding_models on model_id = embedding_model"
+                " where engine_id = 1"
+            ),
+        ),
+        ({7}, "delete from operations where engine_id = 1 and owner in (select id from processes)"),
+        ({8}, "select pg_snapshot_xmin(pg_current_snapshot())"),
+        ({8}, "select fact from memories where engine_id = 1 and xmin::text = txid_current()"),
+        ({8}, "update memories set engine_id = 2 where engine_id = 1"),
+        ({8}, "update memories set (engine_id, fact) = (2, 'a') where engine_id = 1"),
+        (
+            {3, 8},
+            (
+                "merge into memories as m using engines as e on m.engine_id = e.engine_id"
+                " when matched then update set fact = 'a'"
+            ),
+        ),
+        (
+            {8},
+            (
+                "insert into operations (engine_id, attempts) values (1, 0)"
+                " on conflict (engine_id) do update set engine_id = excluded.engine_id"
+            ),
+        ),
     ],
 )
 def test_what_breaks_a_rule_is_found(rules: set[int], statement: str) -> None:
@@ -77,6 +103,13 @@ def test_what_breaks_a_rule_is_found(rules: set[int], statement: str) -> None:
         "set local enable_sort = off",
         "set plan_cache_mode = force_generic_plan",
         "create index on memories (fact)",
+        (
+            "select 1 from engines as e, memories as m"
+            " where e.engine_id = 1 and m.engine_id = e.engine_id"
+        ),
+        "select id from processes, ticks",
+        "update memories set fact = 'engine_id' where engine_id = 1 and fact = 'a'",
+        "insert into memories (engine_id, fact) values (1, 'a')",
     ],
 )
 def test_what_breaks_no_rule_passes(statement: str) -> None:

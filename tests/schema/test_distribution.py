@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Table, UniqueConstraint
 
 from app.process.metadata import metadata
-from tests.architecture.distributed import breaks_in_trigger
+from tests.architecture.distributed import KEYS_WITHOUT_ENGINE, breaks_in_trigger
 from tests.architecture.tenancy import TENANT_TABLES
 
 COLUMN = "engine_id"
@@ -42,6 +42,21 @@ def test_what_is_unique_is_so_within_an_engine(name: str) -> None:
 def test_what_is_referred_to_is_of_the_same_engine(name: str) -> None:
     for key in BY_NAME[name].foreign_key_constraints:
         assert key.elements[0].parent.name == key.elements[0].column.name == COLUMN
+
+
+def test_the_keys_of_the_database_are_of_one_engine(database_url: str) -> None:
+    """Triggers and indexes of written migrations are in no metadata."""
+    tables = [*BY_NAME, "strange"]
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute(KEYS_WITHOUT_ENGINE, [tables]).fetchall() == []
+        connection.execute(
+            b"create table strange (engine_id bigint, name text constraint lone_name unique,"
+            b" other text constraint lone_reference references strange (name),"
+            b" constraint good primary key (name, engine_id))"
+        )
+        lone = connection.execute(KEYS_WITHOUT_ENGINE, [tables]).fetchall()
+        assert sorted(lone) == [("lone_name",), ("lone_reference",)]
+        connection.rollback()
 
 
 def test_nothing_of_the_service_refers_to_an_engine_or_what_is_below() -> None:
