@@ -100,11 +100,10 @@ select 'FAILED' as level,
     m.engine_id, 'memories/' || m.memory_id as name
 from memories m
 join memory_vectors v on v.engine_id = m.engine_id and v.memory_id = m.memory_id
-left join embedding_models l on l.model_id = v.model_id
 where {_OF_BATCH} and (
     m.delete_time is not null
     or v.scope_hash <> m.scope_hash
-    or vector_dims(v.vector) <> l.dimensions
+    or vector_dims(v.vector) <> (cast(:lengths as jsonb) ->> v.model_id)::integer
 )
 """  # noqa: S608 - of constants
 
