@@ -170,7 +170,7 @@ class Tuning:
 
     # A distributed database
     treats_database_as_distributed: bool = False
-    """Whether a single Postgres is used as a distributed one would be; for tests."""
+    """True if a single Postgres is used as a distributed one would be; for tests."""
 
     # Tokens of an issuer
     jwt_jwks_max_age_seconds: Annotated[float, Field(ge=1)] = 300.0

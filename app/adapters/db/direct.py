@@ -32,7 +32,7 @@ class DirectConnections:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self.is_distributed = False
-        """Whether the nodes of a cluster plan the statements, with their values."""
+        """True if the nodes of a cluster plan the statements, with their values."""
         self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
         """Idle connections with the time of their last use."""
         self.waiting = 0

@@ -134,7 +134,7 @@ class DatabaseErrors:
     ) -> None:
         self._is_standby = is_standby
         self._monotonic = monotonic
-        self._standby_until = 0.0
+        self._asked = -_STANDBY_SECONDS
         self._was_standby = False
         self._last_lines: dict[tuple[str, str | None], _LastLine] = {}
 
@@ -174,9 +174,9 @@ class DatabaseErrors:
 
     async def _follows_another(self) -> bool:
         """Return True if the server is a standby, as of a moment ago."""
-        if self._monotonic() >= self._standby_until:
+        if self._monotonic() - self._asked >= _STANDBY_SECONDS:
             self._was_standby = await self._is_standby()
-            self._standby_until = self._monotonic() + _STANDBY_SECONDS
+            self._asked = self._monotonic()
         return self._was_standby
 
     def _log(
