@@ -53,6 +53,8 @@ class Tuning:
     """Pause between attempts at memories that wait for their vectors."""
     reembed_batch_rows: Annotated[PositiveInt, Field(le=1000)] = 64
     """Memories that a re-embedding takes at a time."""
+    reembed_settle_seconds: NonNegativeFloat = 1.0
+    """Wait after a switch for the writes of that moment; those that end later are swept."""
 
     # Models
     model_max_attempts: PositiveInt = 4
@@ -70,6 +72,8 @@ class Tuning:
     database_pool_timeout_seconds: PositiveFloat = 10.0
     """Longest wait of a request for a connection, before 503."""
     database_connect_timeout_seconds: PositiveInt = 5
+    database_transaction_max_seconds: Annotated[PositiveFloat, Field(le=120)] = 120.0
+    """Longest transaction that may write vectors; a switch of models reckons with two minutes."""
     """Longest time that opening a connection may take."""
     postgres_start_seconds: PositiveFloat = 60.0
     """Longest time that the embedded Postgres may take to start."""

@@ -83,8 +83,11 @@ class TimedDatabase(Database):
 
     @override
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Session]:
-        async with self._timeline.within(_opener()), super().transaction() as session:
+    async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
+        async with (
+            self._timeline.within(_opener()),
+            super().transaction(writes_vectors=writes_vectors) as session,
+        ):
             yield session
 
     @override

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.conditions import BINDINGS, conditioned_in, unconfined
+from tests.architecture.distributed import OF_CONNECTIONS
 from tests.architecture.statements_plugin import (
     Sent,
     collected,
@@ -134,12 +135,8 @@ def _is_of_scopes(statement: str) -> bool:
 def test_nothing_else_is_sent_for_bound_callers_than_what_is_judged() -> None:
     """But for settings of transactions and connections, and the ping of a connection."""
     others = {sent.statement for sent in for_bound if not is_judged(sent.statement)}
-    plans = {
-        "set local plan_cache_mode = force_custom_plan",
-        "set plan_cache_mode = force_generic_plan",
-        "set enable_seqscan = off",
-    }
-    assert others <= plans | {";"}
+    known = {one for one in others if one.startswith("set local ")} | OF_CONNECTIONS | {";"}
+    assert others <= known
 
 
 @pytest.mark.parametrize("name", [*UNREACHED, *WHOLE_ENGINE, *sorted(BY_DIGEST)])

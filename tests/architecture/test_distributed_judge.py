@@ -3,7 +3,12 @@
 import psycopg
 import pytest
 
-from tests.architecture.distributed import VOLATILITIES, Volatilities, broken_rules
+from tests.architecture.distributed import (
+    VOLATILITIES,
+    Volatilities,
+    breaks_in_trigger,
+    broken_rules,
+)
 
 KNOWN: Volatilities = {
     ("clock_timestamp", 0): "v",
@@ -43,6 +48,32 @@ KNOWN: Volatilities = {
         ({6}, "select set_config('enable_sort', 'off', true)"),
         ({6}, "select set_config(%(name)s, %(value)s, %(local)s)"),
         ({6}, "set enable_sort = off"),
+        (
+            {7},
+            (
+                "select 1 from engines join embedding_models on model_id = embedding_model"
+                " where engine_id = 1"
+            ),
+        ),
+        ({7}, "delete from operations where engine_id = 1 and owner in (select id from processes)"),
+        ({8}, "select pg_snapshot_xmin(pg_current_snapshot())"),
+        ({8}, "select fact from memories where engine_id = 1 and xmin::text = txid_current()"),
+        ({8}, "update memories set engine_id = 2 where engine_id = 1"),
+        ({8}, "update memories set (engine_id, fact) = (2, 'a') where engine_id = 1"),
+        (
+            {3, 8},
+            (
+                "merge into memories as m using engines as e on m.engine_id = e.engine_id"
+                " when matched then update set fact = 'a'"
+            ),
+        ),
+        (
+            {8},
+            (
+                "insert into operations (engine_id, attempts) values (1, 0)"
+                " on conflict (engine_id) do update set engine_id = excluded.engine_id"
+            ),
+        ),
     ],
 )
 def test_what_breaks_a_rule_is_found(rules: set[int], statement: str) -> None:
@@ -72,6 +103,13 @@ def test_what_breaks_a_rule_is_found(rules: set[int], statement: str) -> None:
         "set local enable_sort = off",
         "set plan_cache_mode = force_generic_plan",
         "create index on memories (fact)",
+        (
+            "select 1 from engines as e, memories as m"
+            " where e.engine_id = 1 and m.engine_id = e.engine_id"
+        ),
+        "select id from processes, ticks",
+        "update memories set fact = 'engine_id' where engine_id = 1 and fact = 'a'",
+        "insert into memories (engine_id, fact) values (1, 'a')",
     ],
 )
 def test_what_breaks_no_rule_passes(statement: str) -> None:
@@ -82,3 +120,39 @@ def test_volatilities_are_those_of_the_database(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         read = {(name, count): kind for name, count, kind in connection.execute(VOLATILITIES)}
     assert {key: read[key] for key in KNOWN} == KNOWN
+
+
+_VALUES = "values (new.engine_id, 1)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "insert into engine_totals (engine_id, bytes) select engine_id, 1 from added;",
+        f"insert into ticks (engine_id, bytes) {_VALUES};",
+        "perform name from ticks;",
+        f"insert into strange (engine_id, bytes) {_VALUES};",
+        f"insert into engine_totals (backend, bytes) {_VALUES};",
+        "update engine_totals set bytes = 0;",
+        "delete from engine_totals where bytes = 0;",
+    ],
+)
+def test_a_trigger_that_a_node_cannot_run_is_found(body: str) -> None:
+    assert breaks_in_trigger(f"begin {body} return null; end", ["added"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            f"insert into engine_totals as total (engine_id, bytes) {_VALUES}"
+            " on conflict (engine_id) do update set bytes = excluded.bytes;"
+        ),
+        "update engine_totals set bytes = 0 where engine_id = new.engine_id;",
+        "perform engine_id from added;",
+        "if tg_op = 'UPDATE' and new.bytes = 1 then return null; end if;",
+        "if exists (select from erasures where engine_id = new.engine_id) then return old; end if;",
+    ],
+)
+def test_a_trigger_that_a_node_runs_passes(body: str) -> None:
+    assert not breaks_in_trigger(f"begin {body} return null; end", ["added"])

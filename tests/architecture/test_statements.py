@@ -87,18 +87,12 @@ STABLE = {
     "app.platform.operations.store.erasure.withdraw_texts",
 }
 """Who changes rows by a stable function over a column: rule 5."""
-CONFIGURING = {
-    "app.adapters.db.session._set_timeout",
-    "app.memory.retrieval.store.nearest.plan_for",
-    "app.platform.audit.store.repository.remove_old",
-}
-"""Who makes settings as only a single server keeps them: rule 6."""
 LISTS: Sequence[tuple[set[int], Collection[str]]] = [
     ({1, 2, 3}, ALLOWED),
     ({1}, LOCKING),
     ({4}, VOLATILE),
     ({5}, STABLE),
-    ({6}, CONFIGURING),
+    ({6}, ()),
 ]
 """Who breaks a rule of `distributed.py` today. The lists grow by sweeps only."""
 _MIGRATIONS = "app.adapters.db.migrate."

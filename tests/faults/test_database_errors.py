@@ -1,5 +1,6 @@
 """Every database error leaves its SQLSTATE: in the log, the metrics, and what callers are told."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -16,11 +17,11 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Internal, Reason, ServiceError, Unavailable
+from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailable
 from app.settings.settings import Settings
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
-from tests.support.operations import USER
+from tests.support.operations import USER, create_memory
 
 _FACT = "I like zebrafish."
 _MEMORY = {"scope": USER, "fact": _FACT}
@@ -88,6 +89,58 @@ async def test_a_statement_that_the_database_refuses_is_our_fault(
     line = _only(lines, "database.statement_refused")
     assert (line["sqlstate"], line["log_level"]) == (state, "error")
     assert line["statement"].startswith("app.memory.memories.")
+
+
+_SPLIT = "raise exception 'could not find valid entry for shard 102008' using errcode = 'XX000';"
+
+
+@pytest.mark.parametrize(("failures", "status", "sent"), [(2, 200, 3), (3, 503, 3)])
+async def test_a_hot_statement_that_meets_the_split_of_a_shard_is_sent_three_times(
+    client: httpx.AsyncClient, database: Database, failures: int, status: int, sent: int
+) -> None:
+    # The first memories of an engine are written step by step: it has no model before.
+    for fact in ("I like tea.", "I have a dog."):
+        await create_memory(client, fact)
+    # A sequence counts what is rolled back.
+    async with database.transaction() as session:
+        await session.execute(text("create sequence sent"))
+    raising = f"if nextval('sent') <= {failures} then {_SPLIT} end if;"
+    async with trigger(database, raising, at_commit=False):
+        with capture_logs() as lines:
+            answer = await client.post("/memories", json=_MEMORY)
+    async with database.transaction() as session:
+        count = await session.scalar(text("select last_value from sent"))
+        await session.execute(text("drop sequence sent"))
+    assert (answer.status_code, count) == (status, sent)
+    if status == 503:
+        assert refusal(answer) == _AWAY
+        assert answer.headers["retry-after"] == "1"
+        assert _only(lines, "database.failed")["sqlstate"] == "XX000"
+
+
+async def test_a_transaction_that_meets_the_split_of_a_shard_can_be_repeated(
+    database: Database,
+) -> None:
+    with pytest.raises(Unavailable) as caught:
+        await _stay(database, f"do $$ begin {_SPLIT} end $$", 0)
+    assert caught.value.retry_after_seconds == 1
+
+
+async def test_whether_a_server_is_a_standby_is_asked_once_a_second() -> None:
+    now, asked = 0.0, 0
+
+    async def is_standby() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == 1
+
+    errors = DatabaseErrors(is_standby, lambda: now)
+    for _ in range(2):
+        assert isinstance(await errors.translate(psycopg.errors.FeatureNotSupported()), Unavailable)
+    now = 1.0
+    for _ in range(2):
+        assert isinstance(await errors.translate(psycopg.errors.FeatureNotSupported()), Internal)
+    assert asked == 2
 
 
 async def test_words_that_may_quote_a_memory_are_not_logged(
@@ -164,6 +217,31 @@ async def test_why_no_connection_can_be_opened_is_told_in_words(
                 await session.execute(text("select 1"))
     assert caught.value.metadata == {"sqlstate": state}
     assert "FATAL" in _only(lines, "database.failed")["message"]
+
+
+async def _stay(database: Database, statement: str, pause: float) -> None:
+    async with database.transaction() as session:
+        await session.execute(text(statement))
+        await asyncio.sleep(pause)
+        await session.execute(text(statement))
+
+
+@pytest.mark.parametrize("is_pooled", [False, True])
+async def test_a_transaction_that_may_write_vectors_does_not_outlast_its_limit(
+    database_url: str, settings: Settings, *, is_pooled: bool
+) -> None:
+    limited = settings.model_copy(
+        update={"database_behind_pooler": is_pooled, "database_transaction_max_seconds": 0.2}
+    )
+    async with _opened(database_url, limited) as database:
+        for statement, pause in (("select pg_sleep(60)", 0.0), ("select 1", 0.5)):
+            with pytest.raises(Aborted) as caught:
+                await _stay(database, statement, pause)
+            assert caught.value.reason is Reason.CONCURRENT_CHANGE
+        async with database.transaction(writes_vectors=False) as session:
+            await session.execute(text("select pg_sleep(0.3)"))
+        async with database.snapshot(statement_seconds=0) as session:
+            await session.execute(text("select pg_sleep(0.3)"))
 
 
 async def test_probes_tell_a_database_that_takes_no_writes(

@@ -4,14 +4,24 @@ Then whatever must be unique can only be so within one engine, what refers to so
 with it, and what is looked for must say of which engine it is (`tests/architecture/test_tenancy`).
 """
 
+import psycopg
 import pytest
 from sqlalchemy import Table, UniqueConstraint
 
 from app.process.metadata import metadata
+from tests.architecture.distributed import KEYS_WITHOUT_ENGINE, breaks_in_trigger
+from tests.architecture.tenancy import TENANT_TABLES
 
 COLUMN = "engine_id"
 TABLES = [table for table in metadata.sorted_tables if COLUMN in table.columns]
 BY_NAME = {table.name: table for table in TABLES}
+_TRIGGERS = b"""
+    select proname, prosrc, array_remove(array_agg(distinct tgnewtable::text), null)
+        || array_remove(array_agg(distinct tgoldtable::text), null)
+    from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+    where not tgisinternal and tgrelid = any(%s::regclass[])
+    group by proname, prosrc
+"""
 
 
 def uniques(table: Table) -> list[list[str]]:
@@ -34,9 +44,32 @@ def test_what_is_referred_to_is_of_the_same_engine(name: str) -> None:
         assert key.elements[0].parent.name == key.elements[0].column.name == COLUMN
 
 
+def test_the_keys_of_the_database_are_of_one_engine(database_url: str) -> None:
+    """Triggers and indexes of written migrations are in no metadata."""
+    tables = [*BY_NAME, "strange"]
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute(KEYS_WITHOUT_ENGINE, [tables]).fetchall() == []
+        connection.execute(
+            b"create table strange (engine_id bigint, name text constraint lone_name unique,"
+            b" other text constraint lone_reference references strange (name),"
+            b" constraint good primary key (name, engine_id))"
+        )
+        lone = connection.execute(KEYS_WITHOUT_ENGINE, [tables]).fetchall()
+        assert sorted(lone) == [("lone_name",), ("lone_reference",)]
+        connection.rollback()
+
+
 def test_nothing_of_the_service_refers_to_an_engine_or_what_is_below() -> None:
     others = [table for table in metadata.sorted_tables if COLUMN not in table.columns]
     referred = {
         key.referred_table.name for table in others for key in table.foreign_key_constraints
     }
     assert not referred & BY_NAME.keys()
+
+
+def test_triggers_write_by_values_beside_the_rows_that_changed(database_url: str) -> None:
+    """What a function of PL/pgSQL sends is recorded nowhere: it is read from the database."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(_TRIGGERS, [list(TENANT_TABLES)]).fetchall()
+    assert found
+    assert [name for name, source, rows in found if breaks_in_trigger(source, rows)] == []

@@ -42,8 +42,15 @@ def test_what_is_there_tells_the_model_of_each_engine(empty_database_url: str) -
 
     migrate.upgrade(empty_database_url)
 
-    engines = "select engine_id, embedding_model, stale_vectors_xid from engines order by 1"
-    assert rows(empty_database_url, engines) == [(1, "most", 0), (2, "few", None), (3, None, None)]
+    engines = (
+        "select engine_id, embedding_model, stale_vectors_until - now() <= interval '5 min'"
+        " from engines order by 1"
+    )
+    assert rows(empty_database_url, engines) == [
+        (1, "most", True),
+        (2, "few", None),
+        (3, None, None),
+    ]
     models = "select model_id, dimensions from embedding_models order by 1"
     assert rows(empty_database_url, models) == [("few", 3), ("most", 2)]
     # What is live, has a fact, and no vector of that model.

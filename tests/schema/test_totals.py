@@ -16,6 +16,7 @@ from app.settings.settings import Settings
 from tests.support.totals import held, recounted, waiting
 
 _BEFORE = "b1c40e5a0802"
+_FROM_ROWS = "d5a8c3e11000"
 _STATEMENT, _ROW = "STATEMENT", "ROW"
 TRIGGERS = {
     ("memories", "INSERT", _STATEMENT),
@@ -108,10 +109,10 @@ def triggers(url: str) -> set[tuple[str, str, str]]:
         return {(table, verb, each) for table, verb, each in connection.execute(statement)}
 
 
-def functions(url: str) -> list[str]:
-    statement = b"select proname from pg_proc where proname like 'total%'"
+def functions(url: str) -> dict[str, str]:
+    statement = b"select proname, prosrc from pg_proc where proname like 'total%'"
     with psycopg.connect(url) as connection:
-        return [name for (name,) in connection.execute(statement)]
+        return dict(connection.execute(statement).fetchall())
 
 
 @pytest.fixture
@@ -140,10 +141,19 @@ async def test_what_was_there_before_is_counted(
     await database.close()
     migrate.downgrade(empty_database_url, _BEFORE)
     assert triggers(empty_database_url) == set()
-    assert functions(empty_database_url) == []
+    assert functions(empty_database_url) == {}
     migrate.upgrade(empty_database_url)
     assert await held(database) == counted
     assert sorted(await waiting(database)) == sorted(streams)
+
+
+def test_the_way_back_restores_the_texts_of_functions(empty_database_url: str) -> None:
+    migrate.upgrade(empty_database_url, revision=_FROM_ROWS)
+    former = functions(empty_database_url)
+    migrate.upgrade(empty_database_url)
+    assert not former.items() & functions(empty_database_url).items()
+    migrate.downgrade(empty_database_url, _FROM_ROWS)
+    assert functions(empty_database_url) == former
 
 
 async def test_a_change_of_what_does_not_count_writes_nothing(

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import httpx
 import numpy as np
@@ -25,6 +26,8 @@ from tests.support.keys import client_with
 
 NEW = "scripted/2"
 OLD = ScriptedEmbedder.model_id
+AFTER_ALL_WRITES = timedelta(seconds=301)
+"""Time after a switch in which writes that began before it have ended."""
 
 
 class NewEmbedder(ScriptedEmbedder):
@@ -81,7 +84,12 @@ def changed(
     """Return the process with another embedder in its settings; `others` are open beside it."""
     words = embedders_with(embedder).by_words
     own = resources.settings.model_copy(
-        update={"reembed_batch_rows": 2, "reembed_pause_seconds": 0, **settings}
+        update={
+            "reembed_batch_rows": 2,
+            "reembed_pause_seconds": 0,
+            "reembed_settle_seconds": 0,
+            **settings,
+        }
     )
     found = replace(
         resources,

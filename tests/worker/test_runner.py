@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from app.adapters.db.session import Database
@@ -21,6 +22,7 @@ from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Postponed
 from app.platform.operations.store import repository
 from app.settings.settings import Settings
+from tests.support.faults import RAISE
 from tests.support.queue import KIND, all_stored, cancel, enqueue, overwrite, runner_of, stored
 
 SECRET = "My password is hunter2."
@@ -221,6 +223,23 @@ async def test_an_unexpected_error_tells_nothing_of_its_text(
     assert row.error["details"][0]["reason"] == Reason.INTERNAL
     assert "hunter2" not in f"{row.error} {row.details} {logs}"
     assert type(error).__name__ in str(logs)
+
+
+async def refused(job: Job) -> None:
+    async with job.db.transaction() as session:
+        raising = RAISE.format(state="0A000")
+        await session.execute(text(f"do $$ begin {raising} end $$"))
+
+
+async def test_work_whose_statement_the_database_refuses_fails_at_once(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    assert await runner_of(database, clock, settings, refused).run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.attempts) == ("FAILED", 1)
+    assert row.error is not None
+    assert row.error["code"] == 13
 
 
 async def test_an_unknown_kind_fails_and_the_next_one_runs(

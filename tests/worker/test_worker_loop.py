@@ -111,7 +111,9 @@ async def test_a_listener_whose_connection_is_cut_listens_again(
     async with running(runner), listening(database_url, runner):
         (cut,) = await until_listening(database, bool)
         async with database.transaction() as session:
-            await session.execute(text("select pg_terminate_backend(:pid)"), {"pid": cut})
+            await session.execute(
+                text("select pg_terminate_backend(cast(:pid as integer))"), {"pid": cut}
+            )
         await until_listening(database, lambda found: bool(found) and cut not in found)
         await eventually(database, await enqueue(database, clock), "SUCCEEDED")
 

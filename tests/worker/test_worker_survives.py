@@ -36,11 +36,11 @@ class FailingDatabase(Database):
 
     @override
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Session]:
+    async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
         self.opened += 1
         if self.opened % 2:
             raise RuntimeError("unforeseen")
-        async with super().transaction() as session:
+        async with super().transaction(writes_vectors=writes_vectors) as session:
             yield session
 
 

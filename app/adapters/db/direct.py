@@ -16,9 +16,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
+from app.adapters.db.errors import meets_split
+
 _MAX_CONNECTIONS = 10
 _FRESH_SECONDS = 1.0
 """Idle time after which a connection is checked: a database restart may have broken it."""
+_SPLIT_PAUSES_SECONDS = (0.05, 0.2)
 
 Row = tuple[Any, ...]
 
@@ -28,6 +31,8 @@ class DirectConnections:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self.is_distributed = False
+        """True if the nodes of a cluster plan the statements, with their values."""
         self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
         """Idle connections with the time of their last use."""
         self.waiting = 0
@@ -40,14 +45,26 @@ class DirectConnections:
     ) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
-        Values are named, as `%(name)s`, or numbered, as `$1`. With numbers the rows come in binary
-        form, which is faster on both sides.
+        It is sent again where a shard has just been split. Values are named, as `%(name)s`, or
+        numbered, as `$1`. With numbers the rows come in binary form, which is faster on both sides.
 
         Raises:
             psycopg.Error: raised by the driver.
             sqlalchemy.exc.DBAPIError: no connection can be opened.
             sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
+        for pause in _SPLIT_PAUSES_SECONDS:
+            try:
+                return await self._run_once(statement, values)
+            except psycopg.Error as error:
+                if not meets_split(error):
+                    raise
+            await asyncio.sleep(pause)
+        return await self._run_once(statement, values)
+
+    async def _run_once(
+        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
+    ) -> Sequence[Row]:
         await self._enter()
         try:
             connection = await self._take()
@@ -96,7 +113,8 @@ class DirectConnections:
         opened.detach()
         try:
             await connection.set_autocommit(True)
-            if connection.prepare_threshold is not None:
+            # On a cluster, they would keep its planner from finding the node.
+            if connection.prepare_threshold is not None and not self.is_distributed:
                 # Hot statements select by a key or by one scope, whatever the values, and planning
                 # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")

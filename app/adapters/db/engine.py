@@ -1,6 +1,7 @@
 """Creation of connection pools."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,8 +15,28 @@ from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
 Check = Callable[[Connection], Awaitable[None]]
+TRANSACTION_LIMIT = "transaction_limit"
+"""Option of an engine: its `TransactionLimit`."""
 _DIALECT = "postgresql+psycopg://"
 """The dialect only: the driver itself connects, as it supports addresses of several hosts."""
+
+
+@dataclass(frozen=True)
+class TransactionLimit:
+    """The longest time of a transaction that may write vectors.
+
+    Attributes:
+        milliseconds: the time.
+        is_default: True if connections have it as a setting; else each transaction makes it.
+    """
+
+    milliseconds: int
+    is_default: bool
+
+
+def _limit(settings: Settings) -> TransactionLimit:
+    milliseconds = int(settings.tuning.database_transaction_max_seconds * 1000)
+    return TransactionLimit(milliseconds, is_default=not settings.database_behind_pooler)
 
 
 def connect_arguments(settings: Settings) -> dict[str, Any]:
@@ -29,8 +50,11 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
         # Statements are short: compiling one takes longer than running it.
-        options = f"-c statement_timeout={milliseconds} -c timezone=UTC -c jit=off"
-        arguments["options"] = options
+        arguments["options"] = (
+            f"-c statement_timeout={milliseconds}"
+            f" -c transaction_timeout={_limit(settings).milliseconds}"
+            " -c timezone=UTC -c jit=off"
+        )
     return arguments
 
 
@@ -47,7 +71,6 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
     return create_async_engine(
         _DIALECT,
         async_creator=opener.open,
-        execution_options={OPENER: opener},
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
@@ -56,6 +79,7 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
         pool_pre_ping=True,
         # Parameters contain the text of memories; no message quotes them, whoever logs it.
         hide_parameters=True,
+        execution_options={OPENER: opener, TRANSACTION_LIMIT: _limit(settings)},
     )
 
 

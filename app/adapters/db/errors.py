@@ -45,9 +45,11 @@ _PROTOCOL = "08P01"
 _TOO_SLOW = "57014"
 _BAD_REGEX = "2201B"
 _NOT_SUPPORTED = "0A000"
+_UNFORESEEN = "XX000"
 _BEING_ERASED = "OMB01"
 """The state of our own trigger; see the migration `erasures`."""
-_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+# A transaction that took too long may have been overtaken by a switch of models.
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "25P04"})
 _TAKEN = "23505"
 """If unforeseen, it means that two processes made the same id at once."""
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
@@ -79,11 +81,14 @@ _MESSAGES = {
     _UNKNOWN_DATABASE: "The database of this service does not exist on its server.",
     _READ_ONLY: "The database is read-only at the moment.",
     _NOT_SUPPORTED: "The database is read-only at the moment.",
+    _UNFORESEEN: "The engine has just moved within the database.",
     _STARTING: "The database is starting or stopping at the moment.",
     _POOL: "All connections to the database are in use at the moment.",
 }
 _AWAY = "The database cannot be reached at the moment."
 _RETRY_SECONDS = 1.0
+_STANDBY_SECONDS = 1.0
+"""Time for which a server counts as a standby or not; each look takes a connection."""
 _LOG_PAUSE_SECONDS = 60.0
 """Pause between two log lines about the same state."""
 
@@ -103,6 +108,11 @@ def is_away(error: DBAPIError | psycopg.Error) -> bool:
     """Return True if an error says that the server cannot be reached, starts or stops."""
     state = state_of(error.orig if isinstance(error, DBAPIError) else error)
     return state is not None and state.startswith(_UNREACHED_PREFIXES)
+
+
+def meets_split(error: BaseException | None) -> bool:
+    """Return True if a statement did nothing, since its shard was split after it was planned."""
+    return state_of(error) == _UNFORESEEN and "find valid entry for shard" in str(error)
 
 
 def first_line(error: BaseException | None) -> str:
@@ -133,6 +143,8 @@ class DatabaseErrors:
     ) -> None:
         self._is_standby = is_standby
         self._monotonic = monotonic
+        self._asked = -_STANDBY_SECONDS
+        self._was_standby = False
         self._last_lines: dict[tuple[str, str | None], _LastLine] = {}
 
     async def translate(self, error: Exception) -> Exception:
@@ -151,7 +163,7 @@ class DatabaseErrors:
         else:
             return error
         _ERRORS.labels(state or "none").inc()
-        answer = await self._answer(state)
+        answer = unavailable(_UNFORESEEN) if meets_split(cause) else await self._answer(state)
         if answer is None or answer.http_status >= 500:
             is_refused = answer is None or isinstance(answer, Internal)
             self._log(state or "none", cause, error, is_refused=is_refused)
@@ -162,12 +174,19 @@ class DatabaseErrors:
         answer = _ANSWERS.get(state or "")
         if answer is not None:
             return answer()
-        if state == _NOT_SUPPORTED and not await self._is_standby():
+        if state == _NOT_SUPPORTED and not await self._follows_another():
             message = "The service failed; its log names the statement that the database refuses."
             return Internal(message, Reason.INTERNAL)
         if state in {_POOL, _NOT_SUPPORTED} or (state or "").startswith(_AWAY_PREFIXES):
             return unavailable(state or _LOST)
         return None
+
+    async def _follows_another(self) -> bool:
+        """Return True if the server is a standby, as of a moment ago."""
+        if self._monotonic() - self._asked >= _STANDBY_SECONDS:
+            self._was_standby = await self._is_standby()
+            self._asked = self._monotonic()
+        return self._was_standby
 
     def _log(
         self, state: str, cause: BaseException | None, error: Exception, *, is_refused: bool

@@ -27,7 +27,8 @@ class Examination:
         finds: SQL with the columns `level` (of `Level`), `problem` (words, never a stored text),
             `engine_id` and `name` (of the resource, below its engine). Its parameters are
             `engine` (an id, or null for all engines), `share` (of the rows that a sample takes,
-            up to 1), and with `batches` also `after` and `last` (keys, the first one excluded).
+            up to 1), `lengths` (of vectors, by model, as JSON), and with `batches` also `after`
+            and `last` (keys, the first one excluded).
         batches: the rows to go through; None: the statement runs once.
     """
 

@@ -20,6 +20,14 @@ _LOOK_INTERVAL = timedelta(seconds=30)
 _LOOK_SECONDS = 5.0
 """Time limit for the database's answer; a database that hangs is unavailable."""
 _WRITE_INTERVAL = timedelta(seconds=10)
+_NODES_INTERVAL = timedelta(seconds=10)
+_NODES_SECONDS = 3.0
+"""Time limit for the nodes of a cluster; one that hangs takes no probe with it."""
+_HAS_NODES = text("select to_regproc('run_command_on_workers') is not null")
+_LOST = text(
+    "select format('%s:%s', nodename, nodeport) from run_command_on_workers('select 1')"
+    " where not success order by 1"
+)
 _WRITE_SECONDS = 3.0
 """Time limit for a write; it waits for nothing unless the database does."""
 _WRITE = text(
@@ -65,6 +73,8 @@ class Readiness:
         self._looked: datetime | None = None
         self._wrote: datetime | None = None
         self._writes = OK
+        self._asked: datetime | None = None
+        self._lost = ""
 
     async def checks(self) -> dict[str, str]:
         """Return the state of the database, its schema and its writes: `OK` or a description."""
@@ -108,6 +118,22 @@ class Readiness:
         else:
             self._writes = OK
         return self._writes
+
+    async def lost_nodes(self) -> str:
+        """Return the addresses of the nodes that do not answer; the engines of others are served.
+
+        Like all that a probe learns at some cost, it is remembered for a moment.
+        """
+        if self._db.is_distributed and self._is_due(self._asked, _NODES_INTERVAL):
+            self._asked = self._clock.now()
+            try:
+                async with asyncio.timeout(_NODES_SECONDS), self._db.snapshot() as session:
+                    has_nodes = (await session.execute(_HAS_NODES)).scalar_one()
+                    lost = (await session.execute(_LOST)).scalars() if has_nodes else ()
+                    self._lost = ", ".join(lost)
+            except (ServiceError, TimeoutError):
+                self._lost = "unknown"
+        return self._lost
 
     def _is_due(self, last: datetime | None, interval: timedelta) -> bool:
         return last is None or abs(self._clock.now() - last) >= interval

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import Row
+from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors, state_of
 from app.adapters.db.fence import Fence
 from app.adapters.db.server import DatabaseServer
@@ -72,7 +73,6 @@ class Database:
         engine: the connections.
         server: the same, with those of the hot statements.
         fence: closed once the process may write no more.
-        is_distributed: True if the tables of tenants are spread over nodes, by engine.
         standby: answers reads of requests while the database is away; None: nothing does.
     """
 
@@ -81,10 +81,18 @@ class Database:
         self._view = View()
         self._clock: FixedClock | None = None
         self.fence = Fence()
-        self.is_distributed = False
         self.standby: Standby | None = None
         self.server = DatabaseServer(engine)
         self._errors = DatabaseErrors(self._is_standby)
+
+    @property
+    def is_distributed(self) -> bool:
+        """True if the tables of tenants are spread over nodes, by engine."""
+        return self.server.direct.is_distributed
+
+    @is_distributed.setter
+    def is_distributed(self, value: bool) -> None:
+        self.server.direct.is_distributed = value
 
     def for_caller(
         self,
@@ -131,17 +139,22 @@ class Database:
         return all_meet(scopes, self._view.conditions)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Session]:
+    async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
         """Open a transaction that commits when the block ends and rolls back if it raises.
 
+        The server ends it after two minutes, unless it surely writes no vectors: the vectors of a
+        former model must not appear long after a switch (`list_with_stale_vectors`).
+
         Raises:
-            Aborted: a concurrent transaction won; as an `IdClash`, it may be done again.
+            Aborted: a concurrent transaction won, or the transaction took too long; as an
+                `IdClash`, it may be done again.
             Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
         self.check_writable()
         with self.server.pool_use.counted():
             async with self._begin(self.engine) as session:
+                await self._limit(session, is_limited=writes_vectors)
                 yield session
                 if self._view.before_commit is not None:
                     await self._view.before_commit(session)
@@ -151,15 +164,24 @@ class Database:
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
         """Open a read-only view of one moment; Postgres refuses writes in it.
 
-        `statement_seconds` limits each statement as in `limited`; the errors are those of
-        `transaction`.
+        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0; the
+        errors are those of `transaction`.
         """
         async with (
             self._readable() as bind,
             self._begin(bind) as session,
             limited(session, statement_seconds),
         ):
+            if statement_seconds == 0:
+                await self._limit(session, is_limited=False)
             yield session
+
+    async def _limit(self, session: Session, *, is_limited: bool) -> None:
+        """Limit the time of a transaction or not, where its connection does the opposite."""
+        limit: TransactionLimit | None = self.engine.get_execution_options().get(TRANSACTION_LIMIT)
+        if limit is not None and is_limited is not limit.is_default:
+            milliseconds = limit.milliseconds if is_limited else 0
+            await set_local(session, {"transaction_timeout": milliseconds})
 
     @asynccontextmanager
     async def _readable(self) -> AsyncIterator[AsyncEngine | AsyncConnection]:
@@ -348,16 +370,22 @@ async def limited(
         yield
         return
     before = (await session.execute(text("select current_setting('statement_timeout')"))).scalar()
-    await _set_timeout(session, f"{seconds * 1000:.0f}")
+    await set_local(session, {"statement_timeout": round(seconds * 1000)})
     try:
         yield
     except DBAPIError as error:
         if state_of(error.orig) != _TOO_SLOW:
             raise
         raise InvalidArgument.of_field(field, _ADVICE.get(field, _TOO_MANY)) from error
-    await _set_timeout(session, str(before))
+    await set_local(session, {"statement_timeout": str(before)})
 
 
-async def _set_timeout(session: Session, value: str) -> None:
-    statement = text("select set_config('statement_timeout', :value, true)")
-    await session.execute(statement, {"value": value})
+async def set_local(session: Session, settings: Mapping[str, str | int]) -> None:
+    """Make settings for the rest of the transaction, in one message.
+
+    Not by `set_config`, which a distributed database does not pass on to its nodes. Values are ours
+    or the server's, never a caller's text.
+    """
+    connection = await session.connection()
+    parts = (f"set local {name} = '{value}'" for name, value in settings.items())
+    await connection.exec_driver_sql("; ".join(parts))

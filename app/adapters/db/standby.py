@@ -20,8 +20,9 @@ from sqlalchemy.exc import DBAPIError
 
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.errors import first_line, is_away, unavailable
-from app.adapters.db.migrate import SchemaError, check_address, wanted_revision
+from app.adapters.db.migrate import SchemaError, check_address
 from app.adapters.db.opener import Connect, Connection, opener_of
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.urls import plain_url
 from app.adapters.shared import Shared, look_at

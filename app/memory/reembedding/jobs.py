@@ -32,7 +32,6 @@ from app.memory.reembedding.store import repository
 from app.memory.reembedding.store.repository import Facts, MemorySpan
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Postponed
 
@@ -48,9 +47,6 @@ MOST_NAMED = 100
 """Refused memories that the operation names; all are counted."""
 _NO_MODEL_PAUSE = timedelta(seconds=10)
 """Wait for a worker that has the model."""
-SETTLE_SECONDS = 5.0
-"""Wait for transactions that began before the switch; the sweep of stale vectors does the rest."""
-_SETTLE_PAUSE_SECONDS = 0.05
 
 
 async def reembed(job: Job, resources: Resources) -> None:
@@ -125,7 +121,11 @@ class _Reembedding:
         async with self.job.db.transaction() as session:
             engine = await engines.get(session, self.engine, Lock.UPDATE)
             await engines.learn_model(session, self.model, embedder.dimensions)
-            await engines.set_models(session, engine_id, _begun(engine, self.model))
+            aimed: dict[str, Any] = {"embedding_target": self.model}
+            if engine.embedding_target not in {None, self.model}:
+                # Vectors by an earlier target become stale.
+                aimed |= engines.stale_vectors(session)
+            await engines.set_models(session, engine_id, aimed)
             self.progress.total = await repository.count_facts(session, engine_id, now)
             self.progress.embedded = await repository.count_vectors(session, engine_id, self.model)
             await self.job.note(session, self.progress.details())
@@ -229,20 +229,13 @@ class _Reembedding:
     async def _settle(self, span: MemorySpan) -> None:
         """Queue memories that the former model was embedding at the moment of the switch.
 
-        If this is interrupted, the sweep of stale vectors queues them.
+        Those that end later, the sweep of stale vectors queues.
         """
-        engine_id, loop = self.engine.engine, asyncio.get_running_loop()
-        async with self.job.db.snapshot() as session:
-            wanted = await repository.next_transaction(session)
-        deadline, oldest = loop.time() + SETTLE_SECONDS, 0
-        while oldest < wanted and loop.time() < deadline:
-            async with self.job.db.snapshot() as session:
-                oldest = await repository.oldest_transaction(session)
-            await asyncio.sleep(_SETTLE_PAUSE_SECONDS if oldest < wanted else 0)
+        await asyncio.sleep(self.resources.settings.tuning.reembed_settle_seconds)
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
             lacking = await self._lacking_lately(session, span)
-            await written.put_off(session, engine_id, lacking, self._now())
+            await written.put_off(session, self.engine.engine, lacking, self._now())
 
     @property
     def _most_waiting(self) -> int:
@@ -262,14 +255,6 @@ class _Reembedding:
     @property
     def _pause(self) -> timedelta:
         return timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
-
-
-def _begun(engine: EngineRow, model: str) -> dict[str, Any]:
-    """Return the engine's columns; vectors by an earlier target become stale."""
-    columns: dict[str, Any] = {"embedding_target": model}
-    if engine.embedding_target not in {None, model}:
-        columns["stale_vectors_xid"] = 0
-    return columns
 
 
 async def embed_once(resources: Resources) -> None:

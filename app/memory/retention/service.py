@@ -67,7 +67,8 @@ class RetentionService:
         # Deleted memories can still be recovered, so a permanent erasure includes them.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
-        async with service.db.transaction() as session:
+        # It may take as long as there are memories to remove.
+        async with service.db.transaction(writes_vectors=False) as session:
             erases = request.force and (request.permanent or self._scopes(request) is not None)
             engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
             new = service.operation(engine, PURGE, "PurgeMemories", now).noting(**details)

@@ -9,6 +9,7 @@ from datetime import timedelta
 import structlog
 
 from app.adapters.db.definitions import Definition, DefinitionError, define
+from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
@@ -23,6 +24,9 @@ INDEX = "retrieval.indexes"
 _LEASE = timedelta(seconds=60)
 _RETRY = timedelta(hours=1)
 """Wait before a failed index is tried again."""
+_MOST_RELATIONS = 10_000
+"""Indexes of scopes on all shards together: every process keeps what it knows of each."""
+_INDEXES_OF_SCOPE = 2
 _SHRUNK = 2
 """Divisor of the size of a large scope; a scope that shrinks below that loses its index."""
 
@@ -69,12 +73,25 @@ class IndexSweep:
                 return
             known = await indexes.list_known(session)
             likely = await indexes.list_likely(session, memories, settings.tuning.max_scope_indexes)
-            left = settings.tuning.max_scope_indexes - len(known)
+            most = await self._most(session)
+            left = most - len(known)
             for key in likely:
+                if key in known:
+                    continue
                 if left <= 0:
+                    if most < settings.tuning.max_scope_indexes:
+                        log.warning("scope_index.too_many_shards", most=most)
                     return
-                if key not in known and (vectors := await indexes.count(session, key)) >= memories:
+                if (vectors := await indexes.count(session, key)) >= memories:
                     left -= await indexes.register(session, key, vectors)
+
+    async def _most(self, session: Session) -> int:
+        """Return how many scopes may have indexes, of which every shard has a part."""
+        most = self.resources.settings.tuning.max_scope_indexes
+        if not self.resources.db.is_distributed:
+            return most
+        shards = await indexes.count_shards(session)
+        return min(most, _MOST_RELATIONS // (_INDEXES_OF_SCOPE * shards))
 
     async def _is_shrunk(self, key: IndexKey) -> bool:
         settings = self.resources.settings

@@ -17,6 +17,7 @@ from app.memory.reembedding.services.work import Backlog
 from app.platform.engines.store import repository as engines
 from tests.support.bank import ENGINE_URL, Json, configure, ok, retrieved, roll_back
 from tests.support.embedding import (
+    AFTER_ALL_WRITES,
     NEW,
     OLD,
     Changed,
@@ -74,7 +75,7 @@ async def test_until_it_ends_the_former_model_serves_and_then_the_new_one(
 
 @pytest.mark.usefixtures("bank")
 async def test_vectors_of_the_former_model_are_removed_after_it(
-    resources: Resources, now: Changed
+    resources: Resources, now: Changed, clock: FixedClock
 ) -> None:
     await now.reembedded()
     service = ReembeddingService.of(now.resources)
@@ -82,6 +83,11 @@ async def test_vectors_of_the_former_model_are_removed_after_it(
     for _ in range(2):
         await service.remove_stale()
     assert set(map(tuple, (await stored_vectors(resources)).values())) == {(NEW,)}
+    # A write that began under it may still end.
+    async with resources.db.snapshot() as session:
+        assert len(await engines.list_with_stale_vectors(session, 10)) == 1
+    clock.advance(AFTER_ALL_WRITES)
+    await service.remove_stale()
     async with resources.db.snapshot() as session:
         assert await engines.list_with_stale_vectors(session, 10) == []
 

@@ -1,11 +1,13 @@
 """The indexes of large scopes: made and removed by a sweep, and no more than a shortcut."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
 from sqlalchemy import text, true
+from structlog.testing import capture_logs
 
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
@@ -85,6 +87,21 @@ def whole(key: IndexKey) -> dict[str, bool]:
     return {key.index_name: True, key.words_name: True}
 
 
+@contextmanager
+def sharded(url: str, shards: int) -> Iterator[None]:
+    """Give the database what a cluster notes of the shards of vectors."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "create table pg_dist_shard as select 'memory_vectors'::regclass as logicalrelid"
+            " from generate_series(1, %s)",
+            [shards],
+        )
+        try:
+            yield
+        finally:
+            connection.execute(b"drop table pg_dist_shard")
+
+
 def remove(url: str, most: int) -> None:
     with psycopg.connect(url) as connection:
         connection.execute(b"delete from memories where memory_id >= %s", [f"m{most:05}"])
@@ -100,6 +117,23 @@ async def test_a_large_scope_gets_an_index(
     assert await found.find(query, key.model_id) == ScopeIndex(16, 2 * COUNT)
     assert await found.find(query, "another model") is None
     assert await made(resources) == whole(key)
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(("shards", "most"), [(5_000, 1), (5_001, 0)])
+async def test_shards_bound_how_many_scopes_get_one(
+    resources: Resources, database_url: str, key: IndexKey, shards: int, most: int
+) -> None:
+    with sharded(database_url, shards):
+        resources.db.is_distributed = True
+        try:
+            with capture_logs() as lines:
+                await IndexSweep(resources).run()
+        finally:
+            resources.db.is_distributed = False
+    cut = [line["most"] for line in lines if line["event"] == "scope_index.too_many_shards"]
+    assert cut == ([] if most else [0])
+    assert await made(resources) == (whole(key) if most else {})
 
 
 @pytest.mark.usefixtures("filled")

@@ -69,6 +69,32 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
     }
 
 
+_NODES = """
+    create function run_command_on_workers(text)
+    returns table (nodename text, nodeport integer, success boolean) language sql
+    as $$ values ('worker1', 5432, true), ('worker2', 5433, {state}), ('worker3', 5432, {state}) $$
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "degraded"), [("true", None), ("false", "worker2:5433, worker3:5432")]
+)
+async def test_nodes_that_do_not_answer_are_told_and_the_process_stays_ready(
+    client: httpx.AsyncClient, database: Database, state: str, degraded: str | None
+) -> None:
+    database.is_distributed = True
+    async with database.transaction() as session:
+        await session.execute(text(_NODES.format(state=state)))
+    try:
+        answer = await client.get(_READY)
+    finally:
+        database.is_distributed = False
+        async with database.transaction() as session:
+            await session.execute(text("drop function run_command_on_workers"))
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+    assert answer.json()["checks"].get("degraded") == degraded
+
+
 async def test_nothing_is_ready_while_the_model_loads(resources: Resources) -> None:
     loading = Resources(
         resources.settings, resources.clock, resources.db, resources.database_url, _Loading()

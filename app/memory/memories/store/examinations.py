@@ -75,7 +75,7 @@ where version = former or (version > former + 1 and life = former_life)
 _VECTORS = f"""
 select
     -- A write that began under the former model is embedded again by a later pass.
-    case when e.stale_vectors_xid is null then 'FAILED' else 'WARNING' end as level,
+    case when e.stale_vectors_until is null then 'FAILED' else 'WARNING' end as level,
     'has no vector by the serving model, and does not wait for one' as problem,
     m.engine_id, 'memories/' || m.memory_id as name
 from memories m join engines e on e.engine_id = m.engine_id
@@ -100,11 +100,10 @@ select 'FAILED' as level,
     m.engine_id, 'memories/' || m.memory_id as name
 from memories m
 join memory_vectors v on v.engine_id = m.engine_id and v.memory_id = m.memory_id
-left join embedding_models l on l.model_id = v.model_id
 where {_OF_BATCH} and (
     m.delete_time is not null
     or v.scope_hash <> m.scope_hash
-    or vector_dims(v.vector) <> l.dimensions
+    or vector_dims(v.vector) <> (cast(:lengths as jsonb) ->> v.model_id)::integer
 )
 """  # noqa: S608 - of constants
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import structlog
 
+from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound, ServiceError
@@ -100,25 +101,21 @@ class ReembeddingService:
     async def _remove_stale_of(self, engine: EngineRow) -> int:
         """Make one pass over the vectors of an engine, record its result, and return the count.
 
-        A write that began under the former model may end after the first pass. So another pass
-        begins when all such writes have ended, and passes are repeated until one finds nothing.
+        A write that began under the former model may end after the first pass. So passes are
+        repeated until one finds nothing that began when all such writes had ended.
         """
-        db, was = self.memories.db, engine.stale_vectors_xid
-        assert was is not None
+        db, until = self.memories.db, engine.stale_vectors_until
+        assert until is not None
         async with db.snapshot() as session:
-            have_ended = 0 < was <= await repository.oldest_transaction(session)
-            next_transaction = await repository.next_transaction(session)
+            have_ended = until < await database_now(session)
         removed, after = 0, ""
         while (batch := await self._remove_batch(name_of(engine), after)) is not None:
             removed, after = removed + len(batch), batch[-1]
         if removed:
             log.info("sweep.removed", what="vectors", rows=removed)
-        becomes = next_transaction if was == 0 else was
-        async with db.transaction() as session:
-            is_done = have_ended and not removed
-            await engines.note_stale_vectors(
-                session, engine.engine_id, was, None if is_done else becomes
-            )
+        elif have_ended:
+            async with db.transaction() as session:
+                await engines.end_stale_vectors(session, engine.engine_id, until)
         return removed
 
     async def _remove_batch(self, name: EngineName, after: str) -> list[str] | None:

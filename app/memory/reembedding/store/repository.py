@@ -8,11 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
-    Text,
     and_,
-    cast,
     exists,
     func,
     select,
@@ -117,22 +114,6 @@ async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
         .where(MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.model_id == model_id)
     )
     return (await session.execute(statement)).scalar_one()
-
-
-async def next_transaction(session: Session) -> int:
-    """Return the id of the transaction that begins next; all running ones have smaller ids."""
-    statement = select(_as_number(func.pg_snapshot_xmax(func.pg_current_snapshot())))
-    return (await session.execute(statement)).scalar_one()
-
-
-async def oldest_transaction(session: Session) -> int:
-    """Return the id of the oldest running transaction that may write; all older ones have ended."""
-    statement = select(_as_number(func.pg_snapshot_xmin(func.pg_current_snapshot())))
-    return (await session.execute(statement)).scalar_one()
-
-
-def _as_number(xid: ColumnElement[object]) -> ColumnElement[int]:
-    return cast(cast(xid, Text), BigInteger)
 
 
 # Embedding queue --------------------------------------------------------------------------------

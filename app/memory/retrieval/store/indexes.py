@@ -24,6 +24,8 @@ MAX_DIMENSIONS = 4_000
 _PREFIX = "scope_index_"
 _SAMPLED = 200
 """Expected vectors in a sample, for a scope just large enough; pages hold about ten each."""
+_HAS_SHARDS = text("select to_regclass('pg_dist_shard') is not null")
+_SHARDS = text("select count(*) from pg_dist_shard where logicalrelid = 'memory_vectors'::regclass")
 
 
 class IndexKey(NamedTuple):
@@ -151,6 +153,12 @@ async def list_made(session: Session) -> dict[str, bool]:
     )
     rows = await session.execute(statement, {"prefix": _PREFIX})
     return {str(name): bool(is_valid) for name, is_valid in rows}
+
+
+async def count_shards(session: Session) -> int:
+    """Return how many shards the vectors have, each with a part of every index."""
+    has_shards = (await session.execute(_HAS_SHARDS)).scalar_one()
+    return (await session.execute(_SHARDS)).scalar_one() if has_shards else 1
 
 
 async def can_be_used(session: Session) -> bool:

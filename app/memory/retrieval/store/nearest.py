@@ -43,7 +43,7 @@ from sqlalchemy.sql.elements import True_
 from app.adapters.db.base import JsonList
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, set_local
 from app.memory.memories.store.repository import is_live
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 
@@ -181,16 +181,15 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
     """
     if index is None:
         return
-    wanted = {
+    wanted: dict[str, str | int] = {
         "plan_cache_mode": "force_custom_plan",
         "enable_sort": "off",
         "jit": "off",
-        "hnsw.ef_search": str(EF_SEARCH),
+        "hnsw.ef_search": EF_SEARCH,
         "hnsw.iterative_scan": "strict_order",
-        "hnsw.max_scan_tuples": str(_MAX_SCANNED),
+        "hnsw.max_scan_tuples": _MAX_SCANNED,
     }
-    settings = (func.set_config(name, value, true()) for name, value in wanted.items())
-    await session.execute(select(*settings))
+    await set_local(session, wanted)
 
 
 def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:

@@ -42,7 +42,7 @@ ENGINE = Kind(
         "delete_time": "a deleted engine is not exported",
         "embedding_model": "in the header",
         "embedding_target": "re-embedding starts anew",
-        "stale_vectors_xid": "a transaction of this database",
+        "stale_vectors_until": "re-embedding starts anew",
         "restore": "an engine that is being restored is not exported",
     },
 )

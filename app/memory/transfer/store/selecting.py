@@ -93,11 +93,11 @@ def _composed(text: str) -> sql.Composed:
 
 
 MODEL = _composed(
-    "select e.embedding_model, m.dimensions from engines e"
-    " left join embedding_models m on m.model_id = e.embedding_model"
-    " where e.engine_id = %(engine)s and e.delete_time is null"
+    "select embedding_model from engines where engine_id = %(engine)s and delete_time is null"
 )
 """The model that serves an engine which exists."""
+LENGTH = _composed("select dimensions from embedding_models where model_id = %(model)s")
+"""The length of a model's vectors; it may lie on another node than the engine."""
 
 
 def _count(source: str, condition: str) -> sql.Composed:

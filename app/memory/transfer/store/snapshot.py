@@ -11,7 +11,7 @@ from app.adapters.db.alone import Connection, open_snapshot
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import KINDS
 from app.memory.transfer.logic.pace import Pace
-from app.memory.transfer.store.selecting import LEFT, MODEL, UNWANTED, selected
+from app.memory.transfer.store.selecting import LEFT, LENGTH, MODEL, UNWANTED, selected
 from app.settings.settings import Settings
 
 Row = Sequence[Any]
@@ -44,7 +44,11 @@ class EngineSnapshot:
     def model(self) -> ServingModel | None:
         """Return the model that serves the engine; None: the engine does not exist."""
         row = self._connection.execute(MODEL, self._values).fetchone()
-        return None if row is None else ServingModel(*row)
+        if row is None:
+            return None
+        (model_id,) = row
+        length = self._connection.execute(LENGTH, {"model": model_id}).fetchone()
+        return ServingModel(model_id, None if length is None else length[0])
 
     def rows(self, kind: Kind, pace: Pace) -> Iterator[Row]:
         """Yield the rows of a kind in the order of an archive.

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, true, tuple_
+from sqlalchemy import ColumnElement, delete, insert, select, tuple_
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, set_local
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
 from app.kernel.ids import NO_BUCKET, new_id
@@ -48,7 +48,7 @@ KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_i
 """The order of the log."""
 _INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
 # Set only by the statement that the table's trigger allows to remove rows.
-_REMOVING = select(func.set_config("memory_bank.audit_retention", "on", true()))
+_REMOVING = {"memory_bank.audit_retention": "on"}
 
 
 def filter_fields(engine_id: int | None) -> Fields:
@@ -120,7 +120,7 @@ async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
     """Remove up to `limit` events older than the retention; return their number; for a sweep."""
     is_old = AuditEventRow.create_time <= database_time(session) - kept
     old = select(*KEY).where(is_old).order_by(*KEY).limit(limit)
-    await session.execute(_REMOVING)
+    await set_local(session, _REMOVING)
     statement = (
         delete(AuditEventRow)
         .where(tuple_(*KEY).in_(old))

@@ -22,6 +22,10 @@ from app.platform.limits.store.tables import RateBucketRow
 
 _ENGINE = "engine_id"
 _VERSION = text("select extversion from pg_extension where extname = 'vector'")
+_LENGTHS = text(
+    "select coalesce(jsonb_object_agg(model_id, dimensions), '{}')::text as lengths"
+    " from embedding_models"
+)
 _REVISIONS = text("select version_num from alembic_version")
 _SUMMED = """
 select level, problem, count(*) as number,
@@ -111,6 +115,10 @@ async def examine(
     Raises:
         MissingError: something that it reads is missing.
     """
+    if ":lengths" in examination.finds:
+        # By itself: models and memories may lie on different nodes.
+        (row,) = await _rows(session, _LENGTHS, {})
+        values = {**values, "lengths": row.lengths}
     return await _summed(session, examination.finds, values)
 
 

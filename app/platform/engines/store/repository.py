@@ -1,13 +1,14 @@
 """Every statement on engines. All functions take part in the caller's transaction."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, true, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import Slice
@@ -19,6 +20,10 @@ from app.platform.engines.logic.config import search_language
 from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow
 from app.platform.operations.store.tables import OperationRow
+
+_STALE = timedelta(seconds=300)
+"""Time after a switch in which writes by the former model may end: two minutes of a transaction, a
+minute of difference of clocks, and twice the recovery of a commit that several nodes prepare."""
 
 
 class Lock(Enum):
@@ -198,11 +203,13 @@ async def adopt_model(session: Session, engine_id: int, model_id: str, dimension
 
 async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
     """Assign a model to an engine from the commit on; the caller holds `Lock.UPDATE`."""
-    await set_models(
-        session,
-        engine_id,
-        {"embedding_model": model_id, "embedding_target": None, "stale_vectors_xid": 0},
-    )
+    values = {"embedding_model": model_id, "embedding_target": None}
+    await set_models(session, engine_id, {**values, **stale_vectors(session)})
+
+
+def stale_vectors(session: Session) -> dict[str, Any]:
+    """Return the columns of an engine that from now on may have vectors of a former model."""
+    return {"stale_vectors_until": database_time(session) + _STALE}
 
 
 async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -> None:
@@ -215,14 +222,12 @@ async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -
     )
 
 
-async def note_stale_vectors(
-    session: Session, engine_id: int, was: int, becomes: int | None
-) -> None:
-    """Store the progress of removing stale vectors, unless the removal was restarted meanwhile."""
+async def end_stale_vectors(session: Session, engine_id: int, until: datetime) -> None:
+    """Note that no stale vectors are left, unless others may have been written since `until`."""
     await session.execute(
         update(EngineRow)
-        .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_xid == was)
-        .values(stale_vectors_xid=becomes)
+        .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_until == until)
+        .values(stale_vectors_until=None)
         .execution_options(synchronize_session=False)
     )
 
@@ -230,7 +235,7 @@ async def note_stale_vectors(
 async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
     """Return engines that may have vectors of models that do not serve them; for a sweep."""
     statement = select(EngineRow).where(
-        EngineRow.stale_vectors_xid.is_not(None),
+        EngineRow.stale_vectors_until.is_not(None),
         EngineRow.delete_time.is_(None),
         EngineRow.restore.is_(None),
     )

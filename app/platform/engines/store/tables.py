@@ -17,7 +17,7 @@ class EngineRow(Base):
         Index(
             "ix_engines_stale_vectors",
             "engine_id",
-            postgresql_where=text("stale_vectors_xid is not null"),
+            postgresql_where=text("stale_vectors_until is not null"),
         ),
         Index("ix_engines_restore", "engine_id", postgresql_where=text("restore is not null")),
     )
@@ -38,9 +38,8 @@ class EngineRow(Base):
     embedding_model: Mapped[str | None] = mapped_column(Text)
     # The target of the last re-embedding until it serves: its vectors are kept as well.
     embedding_target: Mapped[str | None] = mapped_column(Text)
-    # Set while vectors of other models may exist: 0, or a transaction before whose end more may
-    # still be written.
-    stale_vectors_xid: Mapped[int | None]
+    # Set while vectors of other models may exist: until then, more of them may be written.
+    stale_vectors_until: Mapped[datetime | None]
     # The state of a restore from an archive that has not ended; null: ordinary.
     restore: Mapped[JsonObject | None]
 
