@@ -19,7 +19,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from app.adapters.batches import in_batches
+from app.adapters.batches import in_spread_batches
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
@@ -33,8 +33,7 @@ from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
 from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
-from app.memory.ingestion.services.streams import StreamService
-from app.memory.ingestion.store import repository
+from app.memory.ingestion.store import erasure, repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of
 from app.memory.ingestion.store.tables import StreamRow
 from app.platform.limits.services.quotas import is_full
@@ -361,14 +360,23 @@ def _join(own: object, earlier: object) -> object:
 
 async def reopen(resources: Resources) -> int:
     """Give streams a new operation whose last one left events waiting; return how many."""
-    return await IngestionService.of(resources).reopen()
+    reopen = IngestionService.of(resources).reopen
+    return await in_spread_batches(resources, repository.find_stranded, reopen)
 
 
 async def forget_old_ids(resources: Resources) -> int:
     """Remove the ids of events that arrived too long ago to come again; return how many."""
-    return await in_batches(resources, StreamService(resources).forget_old_ids)
+    find, remove = erasure.find_old_events, erasure.remove_old_events
+    kept = _known_for(resources)
+    return await in_spread_batches(resources, partial(find, kept), partial(remove, kept))
 
 
 async def forget_old_streams(resources: Resources) -> int:
     """Remove streams that have been silent as long; return how many."""
-    return await in_batches(resources, StreamService(resources).forget_old_streams)
+    find, remove = erasure.find_old_streams, erasure.remove_old_streams
+    kept = _known_for(resources)
+    return await in_spread_batches(resources, partial(find, kept), partial(remove, kept))
+
+
+def _known_for(resources: Resources) -> timedelta:
+    return timedelta(seconds=resources.settings.tuning.ingestion_event_id_seconds)
