@@ -35,12 +35,6 @@ _RENEW = text("update sessions set expire_time = 'infinity' where engine_id = 3"
 _OWN_ID = text("select pg_current_xact_id()::text")
 
 
-@pytest.fixture(params=["one server", "distributed"])
-def database(request: pytest.FixtureRequest, database: Database) -> Database:
-    database.is_distributed = request.param == "distributed"
-    return database
-
-
 async def fill(database: Database) -> None:
     """Store two expired sessions of each engine, one of them with five events."""
     async with database.transaction() as session:

@@ -32,8 +32,13 @@ BeforeCommit = Callable[[Session], Awaitable[None]]
 Audit = Callable[[Mapping[str, str]], dict[str, Any]]
 """A function from the noted names of a change to its row of the audit log."""
 
+AfterCommit = Callable[["Database"], Awaitable[None]]
+"""A step that follows a commit, outside the transaction; it must not fail."""
+
+_AFTER_COMMIT = "after_commit"
 _CALLER = "caller"
 _CLOCK = "clock"
+_IS_DISTRIBUTED = "is_distributed"
 _NOTED = "noted"
 _CLOSE_SECONDS = 2.0
 _CLOSE_PAUSE_SECONDS = 0.005
@@ -131,6 +136,8 @@ class Database:
             yield session
             if self._view.before_commit is not None:
                 await self._view.before_commit(session)
+        for step in session.info.get(_AFTER_COMMIT, ()):
+            await step(self)
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
@@ -146,7 +153,11 @@ class Database:
     async def _begin(self, engine: AsyncEngine) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
-        options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
+        options["info"] |= {
+            _CALLER: self._view.caller,
+            _CLOCK: self._clock,
+            _IS_DISTRIBUTED: self.is_distributed,
+        }
         with transaction_open(conditions, self._view.caller), self._pool_use.counted():
             async with (
                 self.translated_errors(),
@@ -245,6 +256,17 @@ def clock_of(session: Session) -> FixedClock | None:
     """Return the clock that replaces the database's; None outside tests."""
     clock: FixedClock | None = session.info[_CLOCK]
     return clock
+
+
+def is_distributed(session: Session) -> bool:
+    """Return True if the tables of tenants are spread over nodes, by engine."""
+    is_spread: bool = session.info[_IS_DISTRIBUTED]
+    return is_spread
+
+
+def after_commit(session: Session, step: AfterCommit) -> None:
+    """Run a step after the commit of a transaction; not at all if it is rolled back."""
+    session.info.setdefault(_AFTER_COMMIT, []).append(step)
 
 
 def note(session: Session, **facts: str) -> None:
