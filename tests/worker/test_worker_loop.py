@@ -174,9 +174,7 @@ async def test_a_worker_looks_for_work_unless_it_hangs_or_is_full(
     async with running(runner):
         await until_looking(expected=True)
         async with database.transaction() as session:
-            await session.execute(
-                text(_LOCK_QUEUE)
-            )
+            await session.execute(text(_LOCK_QUEUE))
             await until_looking(expected=False)
         await until_looking(expected=True)
         operation = await enqueue(database, clock)
