@@ -42,7 +42,7 @@ async def hinted(database: Database) -> dict[int, datetime]:
     """Return the times of the engines that have work."""
     async with database.snapshot() as session:
         rows = await session.execute(text("select engine_id, due_time from due_engines"))
-        return dict(list(rows.tuples()))
+        return dict(rows.all())
 
 
 async def run_sql(database: Database, statement: str) -> None:
