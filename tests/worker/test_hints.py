@@ -4,18 +4,23 @@ No look over all engines happens, unless a test deletes the tick that says that 
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import Context
 from copy import copy
 from datetime import datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import text
+from typing_extensions import override
 
+from app.adapters.db.direct import Row
 from app.adapters.db.fence import Fence
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job
 from app.platform.operations.store import hints, leases
@@ -182,6 +187,34 @@ async def test_engines_that_cannot_go_on_hold_back_no_other(
     found = await claim(database, clock)
     assert found is not None
     assert found.owned.operation_id == free
+
+
+class NodeAway(Database):
+    """A database of which the node with the operations of an engine is away."""
+
+    def __init__(self, inner: Database, engine_id: int) -> None:
+        self.__dict__.update(vars(inner))
+        self._engine_id = engine_id
+
+    @override
+    async def run(self, statement: bytes, values: Any, *, is_change: bool = False) -> Sequence[Row]:
+        if b"from operations" in statement and self._engine_id in values:
+            raise Unavailable("The node is away.", Reason.DATABASE_UNAVAILABLE)
+        return await super().run(statement, values, is_change=is_change)
+
+
+async def test_an_engine_whose_node_is_away_holds_back_no_other(
+    database: Database, clock: FixedClock
+) -> None:
+    await enqueue(database, clock, engine=1)
+    clock.advance(timedelta(seconds=1))
+    other = await enqueue(database, clock, engine=2)
+    found = await claim(NodeAway(database, 1), clock)
+    assert found is not None
+    assert found.owned.operation_id == other
+    assert (await hinted(database))[1] > clock.now()
+    clock.advance(timedelta(seconds=5))
+    assert await claim(database, clock) is not None
 
 
 async def test_an_engine_has_the_time_of_its_next_operation_or_lease(

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Executable, Select, and_, delete, select, 
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.arrays import rows_of
+from app.adapters.db.base import Base
 from app.adapters.db.session import Database, Session
 
 Key = tuple[Any, ...]
@@ -78,8 +79,9 @@ def locked(
 
 
 async def remove_found(
-    session: Session,
+    table: type[Base],
     columns: KeyColumns,
+    session: Session,
     engine_id: int,
     keys: Sequence[Key],
     *conditions: ColumnElement[bool],
@@ -89,7 +91,7 @@ async def remove_found(
     # Not a subquery: a plan may run one per row and so lock several.
     held = locked(columns, engine_id, keys, *conditions).cte("held")
     statement = (
-        delete(engine.class_)
+        delete(table)
         .where(engine == engine_id, tuple_(*others).in_(select(*list(held.c)[1:])))
         .returning(engine)
         .execution_options(synchronize_session=False)

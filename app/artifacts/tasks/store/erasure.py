@@ -26,10 +26,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db import spread
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key as FoundKey
+from app.adapters.db.spread import find_keys, remove_found
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
@@ -270,7 +271,7 @@ async def _lock(session: Session, key: Key) -> NamespaceRow | None:
 
 async def find_expired_namespaces(
     grace: timedelta, session: Session, limit: int
-) -> Sequence[spread.Key]:
+) -> Sequence[FoundKey]:
     """Find up to `limit` empty, expired namespaces of all engines; for a sweep."""
     statement = (
         select(*_NAMESPACE_KEY)
@@ -278,15 +279,15 @@ async def find_expired_namespaces(
         .order_by(NamespaceRow.expire_time)
         .limit(limit)
     )
-    return await spread.find_keys(session, statement)
+    return await find_keys(session, statement)
 
 
 async def remove_expired_namespaces(
-    grace: timedelta, session: Session, engine_id: int, keys: Sequence[spread.Key]
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
 ) -> int:
     """Delete such namespaces of an engine, and return the count."""
     over = (_is_over(session, grace), engines.is_engine_settled(engine_id))
-    return await spread.remove_found(session, _NAMESPACE_KEY, engine_id, keys, *over)
+    return await remove_found(NamespaceRow, _NAMESPACE_KEY, session, engine_id, keys, *over)
 
 
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:

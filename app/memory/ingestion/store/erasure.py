@@ -51,7 +51,7 @@ async def remove_old_events(
 ) -> int:
     """Remove such events of an engine; return the count."""
     old = (_is_old_event(session, kept), engines.is_engine_settled(engine_id))
-    return await remove_found(session, _EVENT_KEY, engine_id, keys, *old)
+    return await remove_found(StreamEventRow, _EVENT_KEY, session, engine_id, keys, *old)
 
 
 def _is_old_event(session: Session, kept: timedelta) -> ColumnElement[bool]:
@@ -75,7 +75,7 @@ async def remove_old_streams(
 ) -> int:
     """Remove such streams of an engine; return the count."""
     old = (_is_old_stream(session, kept), engines.is_engine_settled(engine_id))
-    return await remove_found(session, _STREAM_KEY, engine_id, keys, *old)
+    return await remove_found(StreamRow, _STREAM_KEY, session, engine_id, keys, *old)
 
 
 def _is_old_stream(session: Session, kept: timedelta) -> ColumnElement[bool]:

@@ -101,7 +101,7 @@ async def remove_expired_revisions(session: Session, engine_id: int, keys: Seque
     Revisions that another transaction removes with their memories are skipped.
     """
     expired = (_has_expired(session), engines.is_engine_settled(engine_id))
-    return await remove_found(session, _REVISION_KEY, engine_id, keys, *expired)
+    return await remove_found(RevisionRow, _REVISION_KEY, session, engine_id, keys, *expired)
 
 
 def _has_expired(session: Session) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""How a worker finds operations and claims one: by itself, or by the hints that others leave."""
+"""Claims of a worker: it finds operations by itself, or by the hints that others leave."""
 
 import secrets
 from collections.abc import Sequence
@@ -7,14 +7,19 @@ from itertools import groupby
 from operator import attrgetter
 from time import monotonic
 
+import structlog
+
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
+from app.kernel.errors import Unavailable
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import finding, hints, leases, queue, ticks
-from app.platform.operations.store.finding import Found
+from app.platform.operations.store.finding import FreeOperation
 from app.platform.operations.store.hints import Hint
-from app.platform.operations.store.leases import Claim, Wanted
+from app.platform.operations.store.leases import Claim, WantedOperations
 from app.settings.settings import Settings
+
+log = structlog.get_logger()
 
 _FULL_LOOK = "operations.fullLook"
 """The tick of the looks over all engines."""
@@ -41,7 +46,7 @@ class Claiming:
         await self._look_at_all()
         return await self._claim_by_hints()
 
-    async def take(self, wanted: Wanted) -> Claim | None:
+    async def take(self, wanted: WantedOperations) -> Claim | None:
         """Claim one of some operations of an engine, unless others have them all."""
         owner = secrets.token_hex(8)
         async with self._db.transaction() as session:
@@ -74,7 +79,14 @@ class Claiming:
         seen: list[int] = []
         while read := await hints.read(self._db, now, seen):
             for hint in read:
-                if (claim := await self._claim_of(hint, now)) is not None:
+                try:
+                    claim = await self._claim_of(hint, now)
+                except Unavailable as error:
+                    # If only the node of this engine is away, others go on.
+                    log.warning("worker.claim_failed", engine=hint.engine_id, reason=error.reason)
+                    await hints.settle(self._db, hint, now + SOON)
+                    continue
+                if claim is not None:
                     return claim
             seen += [hint.engine_id for hint in read]
         return None
@@ -107,6 +119,6 @@ class Claiming:
             await hints.leave(self._db, dict(engines))
 
 
-def _wanted(found: Sequence[Found], now: datetime) -> Wanted:
+def _wanted(found: Sequence[FreeOperation], now: datetime) -> WantedOperations:
     """Return what was found in an engine, of which one that is still due is to be claimed."""
-    return Wanted(found[0].engine_id, [each.operation_id for each in found], now)
+    return WantedOperations(found[0].engine_id, [each.operation_id for each in found], now)

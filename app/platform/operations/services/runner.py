@@ -31,7 +31,7 @@ from app.kernel.errors import (
 from app.kernel.failures import describe
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.store import leases, queue, repository
-from app.platform.operations.store.leases import EVER, Claim, Wanted
+from app.platform.operations.store.leases import EVER, Claim, WantedOperations
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -191,7 +191,7 @@ class Runner:
 
     async def run_one(self, engine_id: int, operation_id: str) -> bool:
         """Run one operation now, due or not, unless a worker has it; return True if it ran."""
-        wanted = Wanted(engine_id, [operation_id], EVER)
+        wanted = WantedOperations(engine_id, [operation_id], EVER)
         claim = await self._claiming.take(wanted)
         if claim is not None:
             await self._work(claim)

@@ -51,7 +51,7 @@ limit {_MOST_ENGINES}
 """.encode()  # noqa: S608 - of constants
 
 
-class Found(NamedTuple):
+class FreeOperation(NamedTuple):
     """An operation that may be claimed."""
 
     engine_id: int
@@ -59,19 +59,19 @@ class Found(NamedTuple):
     due_time: datetime
 
 
-async def find(db: Database, now: datetime, but: Collection[str]) -> list[Found]:
+async def find(db: Database, now: datetime, but: Collection[str]) -> list[FreeOperation]:
     """Return the operation of any engine that has been due longest and whose key is free.
 
     Where others took those named by `but`, return the next few.
     """
     statement, values = (_OTHERS, [now, list(but)]) if but else (_FIRST, [now])
-    return [Found(*row) for row in await db.run(statement, values, is_change=True)]
+    return [FreeOperation(*row) for row in await db.run(statement, values, is_change=True)]
 
 
-async def find_of_engine(db: Database, engine_id: int, now: datetime) -> list[Found]:
+async def find_of_engine(db: Database, engine_id: int, now: datetime) -> list[FreeOperation]:
     """Return the few of an engine's operations that have been due longest, with free keys."""
     rows = await db.run(_OF_ENGINE, [now, engine_id], is_change=True)
-    return [Found(*row) for row in rows]
+    return [FreeOperation(*row) for row in rows]
 
 
 async def next_of_engine(db: Database, engine_id: int, now: datetime) -> datetime | None:

@@ -69,12 +69,17 @@ class Claim:
     """The span of that request."""
 
 
+_CLAIMED = (
+    *("operation_id", "engine_name", "kind", "request", "attempts", "details"),
+    *("cancel_requested", "scopes", "caller", "request_id", "traceparent"),
+)
+"""Columns of a claim."""
 EVER = datetime.max.replace(tzinfo=UTC)
 """The time by which each operation is due."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedOperations:
     """Operations of an engine, of which a worker wants one that is due by a time."""
 
     engine_id: int
@@ -82,8 +87,8 @@ class Wanted:
     due_by: datetime
 
 
-def _take_statement() -> ReturningUpdate[OperationRow, str]:
-    """Return the claiming statement, which returns the row with the state that it had before."""
+def _take_statement() -> ReturningUpdate[Any]:
+    """Return the claiming statement, which also returns the state that the row had before."""
     at = bindparam("at", type_=DateTime(timezone=True))
     engine_id = bindparam("of_engine", type_=BigInteger)
     other = aliased(OperationRow)
@@ -126,7 +131,9 @@ def _take_statement() -> ReturningUpdate[OperationRow, str]:
             update_time=at,
             start_time=func.coalesce(OperationRow.start_time, at),
         )
-        .returning(OperationRow, oldest.c.state)
+        # Columns, not the row: a row of the session costs more than all else in a claim.
+        .returning(*(getattr(OperationRow, name) for name in _CLAIMED), oldest.c.state)
+        .execution_options(synchronize_session=False)
     )
 
 
@@ -135,7 +142,7 @@ _TAKE = _take_statement()
 
 
 async def take(
-    session: Session, wanted: Wanted, owner: str, now: datetime, lease: timedelta
+    session: Session, wanted: WantedOperations, owner: str, now: datetime, lease: timedelta
 ) -> Claim | None:
     """Claim the one of some operations that has been due longest and whose key is free.
 
@@ -157,27 +164,13 @@ async def take(
         return None
     if found is None:
         return None
-    row, before = found
+    *columns, before = found
     if before == OperationState.RUNNING:
         counting.count_taken_over()
-    return _claim_of(row)
-
-
-def _claim_of(row: OperationRow) -> Claim:
-    assert row.owner is not None
-    return Claim(
-        owned=Owned(row.engine_id, row.operation_id, row.owner),
-        engine_name=row.engine_name,
-        kind=row.kind,
-        request=row.request or {},
-        attempts=row.attempts,
-        details=row.details,
-        is_cancelled=row.cancel_requested,
-        scopes=row.scopes,
-        caller=row.caller,
-        request_id=row.request_id,
-        traceparent=row.traceparent,
-    )
+    claimed = dict(zip(_CLAIMED, columns, strict=True))
+    owned = Owned(wanted.engine_id, claimed.pop("operation_id"), owner)
+    is_cancelled = claimed.pop("cancel_requested")
+    return Claim(owned, request=claimed.pop("request") or {}, is_cancelled=is_cancelled, **claimed)
 
 
 async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:

@@ -17,7 +17,7 @@ _PENDING = "hints"
 
 
 async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -> None:
-    """Tell the workers at commit of an engine's work; wake them if it is due before they look."""
+    """Announce an engine's work at commit; wake the workers if it is due before they look."""
     is_soon = due <= now + SOON
     if is_distributed(session):
         _noted(session).add(engine_id, due, is_soon=is_soon)
@@ -26,7 +26,7 @@ async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -
 
 
 def tell(session: Session, engine_id: int, due: datetime) -> None:
-    """Tell the workers of an engine's work, without waking them, if the database is distributed.
+    """Announce an engine's work to the workers of a distributed database, without waking them.
 
     On a single server they look at the operations themselves.
     """

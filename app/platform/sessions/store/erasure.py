@@ -147,7 +147,9 @@ async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) 
     held = await session.execute(locked(_KEY, engine_id, list(sessions), *expired))
     ids = {session_id for _, session_id in held}
     events = [key for key in keys if key[1] in ids and key[2] is not None]
-    count = await remove_found(session, _EVENT_KEY, engine_id, events) if events else 0
+    count = (
+        await remove_found(SessionEventRow, _EVENT_KEY, session, engine_id, events) if events else 0
+    )
     has_events = exists().where(
         SessionEventRow.engine_id == SessionRow.engine_id,
         SessionEventRow.session_id == SessionRow.session_id,

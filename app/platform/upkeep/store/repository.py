@@ -21,4 +21,4 @@ async def find_gone_totals(session: Session, limit: int) -> Sequence[Key]:
 
 async def remove_gone_totals(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
     """Remove totals of an engine that is gone; return the count."""
-    return await remove_found(session, _KEY, engine_id, keys, _IS_GONE)
+    return await remove_found(EngineTotalsRow, _KEY, session, engine_id, keys, _IS_GONE)
