@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from time import monotonic
 
 from app.adapters.db.session import Session
-from app.adapters.resources import RemoveBatch, Resources
+from app.adapters.db.spread import ChangeKeys, change_found
+from app.adapters.resources import FindRows, RemoveBatch, Resources
 
 _REST = 0.5
 """Rest after a batch, in parts of the time that it took."""
@@ -30,6 +31,29 @@ async def in_batches(resources: Resources, remove: RemoveBatch) -> int:
             count = await remove(session, limit)
         total += count
         if count < limit:
+            return total
+
+
+def spread(find: FindRows, change: ChangeKeys[int]) -> Callable[[Resources], Awaitable[int]]:
+    """Return what calls `in_spread_batches`."""
+
+    async def run(resources: Resources) -> int:
+        return await in_spread_batches(resources, find, change)
+
+    return run
+
+
+async def in_spread_batches(resources: Resources, find: FindRows, change: ChangeKeys[int]) -> int:
+    """Find and change rows engine by engine until nothing is left; return the rows changed."""
+    limit = resources.settings.tuning.sweep_batch_rows
+    total = 0
+    while True:
+        found, counts = await change_found(
+            resources.db, lambda session: find(session, limit), change
+        )
+        total += sum(counts)
+        # Others may hold all that was found: the next sweep finds it again.
+        if found < limit or not any(counts):
             return total
 
 

@@ -261,6 +261,14 @@ class Settings(
     worker_lease_seconds: float = Field(
         30, gt=0, description="Lease on an operation; renewed at a third of its length."
     )
+    worker_full_look_seconds: float = Field(
+        5,
+        ge=1,
+        le=300,
+        description="Interval of the looks for work over all nodes of a distributed database, by"
+        " all workers together. They find the work of which a process that was killed has not"
+        " told.",
+    )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="Time that running work may take to stop."
     )

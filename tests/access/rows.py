@@ -21,6 +21,7 @@ _NOT_COMPARED = {
     "rate_buckets": "goes down with every request",
     "processes": "a heartbeat each five seconds",
     "ticks": "the clock of the sweeps",
+    "due_engines": "goes with the queue",
     "engine_totals": "counts what all have in an engine",
 }
 _COLUMNS_NOT_COMPARED: Mapping[str, Iterable[str]] = {"api_keys": ["last_use_time"]}

@@ -38,7 +38,12 @@ _LAST = (
     Path(__file__).with_name("test_statements.py"),
     Path(__file__).with_name("test_conditions.py"),
 )
-_MESSENGERS = {"app.adapters.db.bulk", "app.adapters.db.direct", "app.adapters.db.pages"}
+_MESSENGERS = {
+    "app.adapters.db.bulk",
+    "app.adapters.db.direct",
+    "app.adapters.db.pages",
+    "app.adapters.db.spread",
+}
 _PASSES_ON = {"app.adapters.db.session.Database.run", "app.adapters.db.standby.Standby.read"}
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 

@@ -21,7 +21,6 @@ FOLLOWING = {
     "app.process.key_admin._state": "the table of keys that a person reads",
     "app.memory.memories.logic.policy.end": "memories that are written must end later",
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
-    "app.platform.operations.store.waking.wake_if_soon": "whether the workers are woken",
     "app.platform.sessions.services.sessions._expiry": "sessions that are made must end later",
     "app.artifacts.tasks.services.namespace_writes.uncount": "two ends with each other",
     "app.memory.undo.logic.plan._restored": "what an undo would bring back",

@@ -24,7 +24,16 @@ REPOSITORIES = (
     "app.memory.memories.store.erasure",
     "app.memory.memories.store.redaction",
 )
-WRITING = {"insert", "insert_rows", "insert_free", "insert_made", "upsert", "update", "delete"}
+WRITING = {
+    "insert",
+    "insert_rows",
+    "insert_free",
+    "insert_made",
+    "upsert",
+    "update",
+    "delete",
+    "remove_found",
+}
 WRITERS = {
     **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),
     "app.memory.retention.store.repository": "the sweep that removes revisions past their time",

@@ -16,6 +16,7 @@ LEFT_OUT = {
     "api_key_secrets": "digests of secrets, by key",
     "app_states": "what all users of an engine share",
     "console_sessions": "digests and the keys signed in, for some hours",
+    "due_engines": "times of engines",
     "embedding_models": "lengths of vectors",
     "engine_totals": "sums that triggers correct",
     "engines": "configurations, which users do not write",

@@ -28,13 +28,14 @@ ALLOWED = {
     "app.platform.engines.store.repository.list_with_stale_vectors": "a sweep",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
-    "app.memory.ingestion.store.repository.list_stranded": "a sweep",
+    "app.memory.ingestion.store.repository.find_stranded": "a sweep",
     "app.memory.ingestion.store.repository.oldest_pending": "the metrics of the streams",
-    "app.memory.ingestion.store.erasure.remove_old_events": "a sweep",
-    "app.memory.ingestion.store.erasure.remove_old_streams": "a sweep",
-    "app.platform.limits.store.repository.add_up": "a sweep",
-    "app.memory.memories.store.repository.list_without_cues": "a sweep",
-    "app.platform.operations.store.leases.claim": "a worker takes work of any engine",
+    "app.memory.ingestion.store.erasure.find_old_events": "a sweep",
+    "app.memory.ingestion.store.erasure.find_old_streams": "a sweep",
+    "app.platform.limits.store.repository.find_addable": "a sweep",
+    "app.memory.memories.store.repository.find_without_cues": "a sweep",
+    "app.platform.operations.store.finding.find": "a worker takes work of any engine",
+    "app.platform.operations.store.finding.find_engines": "work of which no hint tells",
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
     "app.platform.operations.store.queue.running_by_kind": "the metrics of the queue",
     "app.platform.operations.store.leases.release_all": "the start of the only worker",
@@ -42,50 +43,27 @@ ALLOWED = {
     "app.platform.operations.store.queue.next_due": "a worker waits for work of any engine",
     "app.platform.operations.store.erasure.remove_old": "a sweep",
     "app.platform.operations.store.kept_requests.clear_old": "a sweep",
-    "app.memory.reembedding.store.repository.claim": "a worker takes what waits, of any engine",
+    "app.memory.reembedding.store.repository.find_due": "a worker takes what waits, of any engine",
     "app.memory.reembedding.store.repository.count_waiting": "the metrics of what waits",
-    "app.memory.retention.store.repository.list_gone": "a sweep",
-    "app.memory.retention.store.repository.remove_expired_revisions": "a sweep",
-    "app.platform.upkeep.store.repository.remove_gone_totals": "a sweep",
+    "app.memory.retention.store.repository.find_gone": "a sweep",
+    "app.memory.retention.store.repository.find_expired_revisions": "a sweep",
+    "app.platform.upkeep.store.repository.find_gone_totals": "a sweep",
     "app.platform.usage.store.repository.usage_since": "the metrics of models",
     "app.memory.retrieval.store.indexes.list_known": "a sweep",
     "app.memory.retrieval.store.indexes.list_likely": "a sweep",
     "app.memory.retrieval.store.indexes.list_ready": "digests of the few large scopes",
-    "app.platform.sessions.store.erasure.remove_expired": "a sweep",
+    "app.platform.sessions.store.erasure.find_expired": "a sweep",
     "app.artifacts.tasks.store.erasure.list_expired": "a sweep",
-    "app.artifacts.tasks.store.erasure.remove_expired_namespaces": "a sweep",
+    "app.artifacts.tasks.store.erasure.find_expired_namespaces": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""
 
 
-LOCKING = {
-    "app.artifacts.tasks.store.erasure.remove_expired_namespaces",
-    "app.memory.ingestion.store.erasure.remove_old_events",
-    "app.memory.ingestion.store.erasure.remove_old_streams",
-    "app.memory.ingestion.store.repository.list_stranded",
-    "app.memory.memories.store.repository.list_without_cues",
-    "app.memory.reembedding.store.repository.claim",
-    "app.memory.retention.store.repository.list_gone",
-    "app.memory.retention.store.repository.remove_expired_revisions",
-    "app.platform.limits.store.repository.add_up",
-    "app.platform.operations.store.leases.claim",
-    "app.platform.sessions.store.erasure.remove_expired",
-    "app.platform.upkeep.store.repository.remove_gone_totals",
-}
+LOCKING: set[str] = set()
 """Who locks rows of several engines at once: rule 1."""
-VOLATILE = {
-    "app.memory.reembedding.store.repository.claim",
-    "app.memory.reembedding.store.repository.put_back",
-    "app.memory.retrieval.store.indexes._set",
-    "app.memory.retrieval.store.indexes.claim",
-    "app.platform.operations.store.leases.claim",
-    "app.platform.operations.store.leases.renew",
-    "app.platform.operations.store.leases.take",
-}
+VOLATILE: set[str] = set()
 """Who changes rows by a volatile function: rule 4."""
-STABLE = {
-    "app.platform.operations.store.erasure.withdraw_texts",
-}
+STABLE: set[str] = set()
 """Who changes rows by a stable function over a column: rule 5."""
 LISTS: Sequence[tuple[set[int], Collection[str]]] = [
     ({1, 2, 3}, ALLOWED),

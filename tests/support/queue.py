@@ -7,11 +7,14 @@ from sqlalchemy import select, update
 
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
+from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import JobFunction, Runner
 from app.platform.operations.store import repository
+from app.platform.operations.store.leases import Claim
 from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.waking import tell
 from app.settings.settings import Settings
 
 ENGINE = 1
@@ -52,10 +55,20 @@ async def all_stored(database: Database) -> list[OperationRow]:
 
 async def overwrite(database: Database, operation_id: str, **values: object) -> None:
     """Do to a row what another worker, or time, would have done."""
+    statement = update(OperationRow).where(OperationRow.operation_id == operation_id)
+    returning = (OperationRow.engine_id, OperationRow.due_time)
     async with database.transaction() as session:
-        await session.execute(
-            update(OperationRow).where(OperationRow.operation_id == operation_id).values(**values)
-        )
+        changed = await session.execute(statement.values(**values).returning(*returning))
+        for engine_id, due in changed:
+            tell(session, engine_id, due)
+
+
+async def claim(
+    database: Database, clock: Clock, lease: timedelta = timedelta(seconds=30)
+) -> Claim | None:
+    """Claim an operation, as a worker does."""
+    own = Settings().model_copy(update={"worker_lease_seconds": lease.total_seconds()})
+    return await Claiming(database, clock, own).claim()
 
 
 async def finish(database: Database, clock: Clock, owned: Owned) -> bool:

@@ -13,12 +13,13 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.operations.store import leases, queue
-from app.platform.operations.store.waking import CHANNEL
+from app.platform.operations.store.hints import CHANNEL
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
 SLOW_POLL = {"worker_poll_seconds": 60.0}
 _SOON_SECONDS = 10
+_LOCK_QUEUE = "lock table operations, due_engines in access exclusive mode"
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ async def test_a_worker_looks_for_work_unless_it_hangs_or_is_full(
     async with running(runner):
         await until_looking(expected=True)
         async with database.transaction() as session:
-            await session.execute(text("lock table operations in access exclusive mode"))
+            await session.execute(text(_LOCK_QUEUE))
             await until_looking(expected=False)
         await until_looking(expected=True)
         operation = await enqueue(database, clock)

@@ -31,7 +31,7 @@ class FailingDatabase(Database):
     """A database of which every second transaction fails in a way that nobody foresaw."""
 
     def __init__(self, inner: Database) -> None:
-        super().__init__(inner.engine)
+        self.__dict__.update(vars(inner))
         self.opened = 0
 
     @override

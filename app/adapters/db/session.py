@@ -12,20 +12,21 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
 from app.adapters.db.direct import Row
 from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
-from app.adapters.db.errors import DatabaseErrors, state_of
+from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.fence import Fence
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.standby import Standby
+from app.adapters.db.transaction_settings import limited, set_local
 from app.kernel.auth import Caller, Conditions, all_meet
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Aborted, IdClash, InvalidArgument
+from app.kernel.errors import Aborted, IdClash
 from app.kernel.guard import transaction_open
 
 Session = AsyncSession
@@ -34,10 +35,14 @@ BeforeCommit = Callable[[Session], Awaitable[None]]
 Audit = Callable[[Mapping[str, str]], dict[str, Any]]
 """A function from the noted names of a change to its row of the audit log."""
 
+AfterCommit = Callable[["Database"], Awaitable[None]]
+"""A step that follows a commit, outside the transaction; it must not fail."""
+
+_AFTER_COMMIT = "after_commit"
 _CALLER = "caller"
 _CLOCK = "clock"
+_IS_DISTRIBUTED = "is_distributed"
 _NOTED = "noted"
-_TOO_SLOW = "57014"
 
 
 @dataclass
@@ -159,6 +164,8 @@ class Database:
                 if self._view.before_commit is not None:
                     await self._view.before_commit(session)
         self._view.commits.are_any = True
+        for step in session.info.get(_AFTER_COMMIT, ()):
+            await step(self)
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
@@ -219,7 +226,11 @@ class Database:
     async def _begin(self, engine: AsyncEngine | AsyncConnection) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
-        options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
+        options["info"] |= {
+            _CALLER: self._view.caller,
+            _CLOCK: self._clock,
+            _IS_DISTRIBUTED: self.is_distributed,
+        }
         with transaction_open(conditions, self._view.caller):
             async with (
                 self.translated_errors(),
@@ -331,6 +342,17 @@ def clock_of(session: Session) -> FixedClock | None:
     return clock
 
 
+def is_distributed(session: Session) -> bool:
+    """Return True if the tables of tenants are spread over nodes, by engine."""
+    is_spread: bool = session.info[_IS_DISTRIBUTED]
+    return is_spread
+
+
+def after_commit(session: Session, step: AfterCommit) -> None:
+    """Run a step after the commit of a transaction; not at all if it is rolled back."""
+    session.info.setdefault(_AFTER_COMMIT, []).append(step)
+
+
 def note(session: Session, **facts: str) -> None:
     """Note facts that are known only inside the transaction, for its last step.
 
@@ -344,48 +366,3 @@ def noted(session: Session) -> Mapping[str, str]:
     """Return the facts noted so far."""
     facts: Mapping[str, str] = session.info.get(_NOTED, {})
     return facts
-
-
-_ADVICE = {
-    "filter": "the filter takes too long; use a simpler one, or add a comparison of create_time"
-    " where that is a field."
-}
-_TOO_MANY = "too many entries must be looked at; narrow the list by this field."
-
-
-@asynccontextmanager
-async def limited(
-    session: Session, seconds: float | None, field: str = "filter"
-) -> AsyncIterator[None]:
-    """Limit the time of each statement in the block, if a limit is given.
-
-    For filters whose cost depends on the caller's text: those with a regular expression, and those
-    that no index serves; and for lists that look at more than the conditions of a key leave. Such a
-    statement must not wait for locks: a lock held by others is not the caller's error.
-
-    Raises:
-        InvalidArgument: a statement took longer; the error names `field`.
-    """
-    if seconds is None:
-        yield
-        return
-    before = (await session.execute(text("select current_setting('statement_timeout')"))).scalar()
-    await set_local(session, {"statement_timeout": round(seconds * 1000)})
-    try:
-        yield
-    except DBAPIError as error:
-        if state_of(error.orig) != _TOO_SLOW:
-            raise
-        raise InvalidArgument.of_field(field, _ADVICE.get(field, _TOO_MANY)) from error
-    await set_local(session, {"statement_timeout": str(before)})
-
-
-async def set_local(session: Session, settings: Mapping[str, str | int]) -> None:
-    """Make settings for the rest of the transaction, in one message.
-
-    Not by `set_config`, which a distributed database does not pass on to its nodes. Values are ours
-    or the server's, never a caller's text.
-    """
-    connection = await session.connection()
-    parts = (f"set local {name} = '{value}'" for name, value in settings.items())
-    await connection.exec_driver_sql("; ".join(parts))

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Self
 
-from app.adapters.batches import in_batches
+from app.adapters.batches import in_spread_batches
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
@@ -251,12 +251,9 @@ async def remove_expired(resources: Resources) -> int:
 
 async def remove_expired_namespaces(resources: Resources) -> int:
     """Remove the empty namespaces past their time; return how many."""
-    remove = partial(_remove_namespaces, _grace(resources.settings))
-    return await in_batches(resources, remove)
-
-
-async def _remove_namespaces(grace: timedelta, session: Session, limit: int) -> int:
-    return await erasure.remove_expired_namespaces(session, grace, limit)
+    grace = _grace(resources.settings)
+    find, remove = erasure.find_expired_namespaces, erasure.remove_expired_namespaces
+    return await in_spread_batches(resources, partial(find, grace), partial(remove, grace))
 
 
 def _grace(settings: Settings) -> timedelta:

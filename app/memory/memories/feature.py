@@ -1,6 +1,6 @@
 """Registers memories."""
 
-from app.adapters.batches import batched
+from app.adapters.batches import spread
 from app.adapters.resources import Sweep
 from app.memory.memories.routes import router
 from app.memory.memories.schemas.answers import AnsweredMemory
@@ -15,7 +15,13 @@ FEATURE = Feature(
     routers=(router,),
     kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
     answers={"Memory": AnsweredMemory},
-    sweeps=(Sweep("memories without traits", batched(ledger.backfill_search_hints), order=1),),
+    sweeps=(
+        Sweep(
+            "memories without traits",
+            spread(repository.find_without_cues, ledger.backfill_search_hints),
+            order=1,
+        ),
+    ),
     erasures=ERASURES,
     examinations=EXAMINATIONS,
     counted=COUNTED,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from app.adapters.batches import batched
+from app.adapters.batches import spread
 from app.adapters.resources import Sweep
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
@@ -17,8 +17,11 @@ FEATURE = Feature(
     kinds=("memories.purge",),
     answers={"PurgeMemoriesResponse": PurgeMemoriesResponse},
     sweeps=(
-        Sweep("memories", batched(jobs.remove_gone)),
-        Sweep("revisions", batched(repository.remove_expired_revisions)),
+        Sweep("memories", spread(repository.find_gone, jobs.remove_gone)),
+        Sweep(
+            "revisions",
+            spread(repository.find_expired_revisions, repository.remove_expired_revisions),
+        ),
     ),
     children=jobs.remove_of_engine,
     response_readers={PURGE: lambda resources: partial(read_samples, clock=resources.clock)},

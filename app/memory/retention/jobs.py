@@ -3,18 +3,18 @@
 All functions run in the caller's transaction.
 """
 
+from collections.abc import Sequence
+
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key
 from app.memory.memories.store import ledger
 from app.memory.retention.store import repository
 
 
-async def remove_gone(session: Session, limit: int) -> int:
-    """Remove up to `limit` memories that are no longer readable; return the count."""
-    count = 0
-    for engine_id, ids in (await repository.list_gone(session, limit)).items():
-        erased = await ledger.erase_gone(session, engine_id, ids)
-        count += erased.memories
-    return count
+async def remove_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Remove an engine's memories that are no longer readable; return the count."""
+    ids = await repository.lock_gone(session, engine_id, keys)
+    return (await ledger.erase_gone(session, engine_id, ids)).memories if ids else 0
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.session import Session, limited
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument

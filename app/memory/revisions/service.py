@@ -9,7 +9,8 @@ from pydantic.alias_generators import to_camel
 
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import Slice, exported
-from app.adapters.db.session import Session, limited
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason

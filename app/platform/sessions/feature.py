@@ -1,6 +1,6 @@
 """Registers sessions."""
 
-from app.adapters.batches import batched
+from app.adapters.batches import spread
 from app.adapters.resources import Sweep
 from app.platform.sessions.routes import router
 from app.platform.sessions.schemas.sessions import AnsweredSession
@@ -14,7 +14,7 @@ FEATURE = Feature(
     routers=(router,),
     kinds=(CREATE, "sessions.delete"),
     answers={"Session": AnsweredSession},
-    sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
+    sweeps=(Sweep("sessions", spread(erasure.find_expired, erasure.remove_expired)),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
     examinations=EXAMINATIONS,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from app.adapters.batches import batched
+from app.adapters.batches import spread
 from app.adapters.resources import Sweep
 from app.platform.upkeep import jobs
 from app.platform.upkeep.routes import router
@@ -24,7 +24,10 @@ FEATURE = Feature(
     ),
     sweeps=(
         Sweep("engines", jobs.remove_deleted_engines),
-        Sweep("totals of gone engines", batched(repository.remove_gone_totals)),
+        Sweep(
+            "totals of gone engines",
+            spread(repository.find_gone_totals, repository.remove_gone_totals),
+        ),
     ),
     gauges={"sweeps": lambda resources: UpkeepService.of(resources).show_sweeps()},
 )

@@ -15,6 +15,7 @@ from tests.support.bound import SCOPES
 from tests.support.generation import said
 from tests.support.ingestion import IDLE, TEA, ingest, read
 from tests.support.operations import path_of
+from tests.support.queue import claim
 
 HOUR = timedelta(hours=1)
 
@@ -27,10 +28,9 @@ async def _running(client: httpx.AsyncClient, database: Database, clock: FixedCl
 
 
 async def _claimed(database: Database, clock: FixedClock) -> Owned:
-    async with database.transaction() as session:
-        claim = await leases.claim(session, "a worker", clock.now(), HOUR)
-    assert claim is not None
-    return claim.owned
+    claimed = await claim(database, clock, HOUR)
+    assert claimed is not None
+    return claimed.owned
 
 
 async def test_an_operation_that_runs_is_cancelled_by_who_sees_it(

@@ -22,12 +22,12 @@ from app.memory.memories.store.tables import (
 )
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Runner
-from app.platform.operations.store import leases
 from app.settings.settings import Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import asked, create_memory
+from tests.support.queue import claim
 
 _CHILDREN: Sequence[type[Base]] = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 _EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
@@ -182,12 +182,11 @@ async def test_another_worker_goes_on_where_a_killed_one_was(
 ) -> None:
     made = [await create_memory(client, f"I like number {number}.") for number in range(5)]
     operation = (await _delete(client, json={"force": True})).json()
-    async with database.transaction() as session:
-        claim = await leases.claim(session, "killed", clock.now(), timedelta(0))
-    assert claim is not None
+    claimed = await claim(database, clock, timedelta(0))
+    assert claimed is not None
     async with database.transaction() as session:
         ids = [memory["name"].rpartition("/")[2] for memory in made[:_BATCH]]
-        await ledger.erase(session, claim.owned.engine_id, ids)
+        await ledger.erase(session, claimed.owned.engine_id, ids)
     assert not (await client.get(f"{API}/{operation['name']}")).json()["done"]
     await runner.run_pending()
     assert (await client.get(f"{API}/{operation['name']}")).json()["response"] == _EMPTY

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.services.sweeps import reopen
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, field_of, ok
 from tests.support.cases import in_one_test
@@ -57,7 +57,7 @@ async def test_streams_of_others_are_reopened_meanwhile(
         operation = await ingest(client, "I like tea.", scope=scope, **IDLE)
         ok(await client.post(f"{path_of(operation['name'])}:cancel"))
     ok(await _start(client))
-    assert await IngestionService.of(resources).reopen() == 1
+    assert await reopen(resources) == 1
 
 
 async def test_nothing_is_written_to_a_scope_while_it_is_erased(

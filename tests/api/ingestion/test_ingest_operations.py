@@ -15,8 +15,8 @@ from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
-from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.services.streams import StreamService
+from app.memory.ingestion.services.sweeps import reopen
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -314,7 +314,7 @@ async def test_the_sweep_leaves_open_operations_alone(
     client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
     first = await ingest(client, TEA, **IDLE)
-    await IngestionService.of(resources).reopen()
+    await reopen(resources)
     assert await count(database, OperationRow) == (1,)
     assert (await ingest(client, OSLO, **IDLE))["name"] == first["name"]
 

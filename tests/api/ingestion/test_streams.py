@@ -11,7 +11,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.services.sweeps import reopen
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, listed, ok, refusal
 from tests.support.bound import bound_client
@@ -105,7 +105,7 @@ async def test_a_stream_that_rests_tells_why_and_until_when(
     assert (found["operation"], found["lastError"]) == (first["name"], failed["error"])
     assert found.keys().isdisjoint({"nextGenerateTime", "retryTime"})
     # A worker then opens the next operation, which takes the work up when the stream has rested.
-    assert await IngestionService.of(resources).reopen() == 1
+    assert await reopen(resources) == 1
     found = await _only(client)
     second = await read(client, {"name": found["operation"]})
     assert second["metadata"]["failedOperation"] == first["name"] != second["name"]
@@ -164,7 +164,7 @@ async def test_streams_are_filtered(
     embedder.failure = BROKEN
     await ingest(client, TEA, streamId="failed")
     await runner.run_pending()
-    await IngestionService.of(resources).reopen()
+    await reopen(resources)
     clock.advance(timedelta(minutes=1))
     await ingest(client, TEA, OSLO, DOG, **IDLE, streamId="waits", scope=THEIRS)
     for text, expected in (

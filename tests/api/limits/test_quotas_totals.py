@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
+from app.adapters.db.spread import change_found
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.limits.store import repository as totals
@@ -199,6 +201,13 @@ async def test_whatever_is_done_the_totals_are_those_of_a_recount(
     assert len(caller.done) >= 15
 
 
+async def _add_up(database: Database, limit: int) -> int:
+    _, counts = await change_found(
+        database, partial(totals.find_addable, limit=limit), totals.add_up
+    )
+    return sum(counts)
+
+
 async def _rows(database: Database) -> list[tuple[int, int]]:
     async with database.snapshot() as session:
         statement = "select engine_id, backend from engine_totals order by engine_id, backend"
@@ -231,11 +240,9 @@ async def test_the_sweep_works_in_batches_of_all_engines(
         ok(await client.post(f"{API}/{name}/memories", json={"fact": "tea", "scope": USER}))
     before = await held(database)
     rows = len(await _rows(database))
-    async with database.transaction() as session:
-        assert await totals.add_up(session, 2) == 2
+    assert await _add_up(database, 2) == 2
     assert await held(database) == before
-    async with database.transaction() as session:
-        assert await totals.add_up(session, 100) == rows - 2
+    assert await _add_up(database, 100) == rows - 2
     assert [backend for _, backend in await _rows(database)] == [0, 0, 0]
     assert await held(database) == before
 
@@ -264,8 +271,7 @@ async def test_many_writers_and_sweeps_at_once_lose_nothing(
 
     async def sweep() -> None:
         for _ in range(10):
-            async with database.transaction() as session:
-                await totals.add_up(session, 5)
+            await _add_up(database, 5)
 
     await asyncio.gather(*(write(number) for number in range(45)), *(sweep() for _ in range(3)))
     found = await held(database)
@@ -301,7 +307,8 @@ async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(database: Dat
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:
-            assert await totals.add_up(sweep, 10) == 1
+            keys = await totals.find_addable(sweep, 10)
+            assert await totals.add_up(sweep, 1, keys) == 1
             writing = asyncio.create_task(writer.execute(text(session.format("b"))))
             await until_waiting(database)
         await writing

@@ -17,7 +17,7 @@ from tests.support.generation import given, start
 from tests.support.ingestion import OSLO, TEA
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memories, create_memory, path_of
-from tests.support.queue import overwrite
+from tests.support.queue import claim, overwrite
 
 OTHER = {"user_id": "7"}
 AWAY = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)
@@ -153,15 +153,14 @@ async def test_an_operation_tells_when_it_first_ran_and_how_often(
     assert await told() == {"state": "PENDING", "attemptCount": 0, "startTime": None}
     for attempts in (1, 2):
         clock.advance(timedelta(minutes=1))
-        async with database.transaction() as session:
-            claim = await leases.claim(session, "worker", clock.now(), _LEASE)
-        assert claim is not None
+        claimed = await claim(database, clock, _LEASE)
+        assert claimed is not None
         ran = {"attemptCount": attempts, "startTime": "2026-01-15T12:01:00Z"}
         assert await told() == {"state": "RUNNING", **ran}
         async with database.transaction() as session:
             ended = (clock.now(), _KEEP)
             error = AWAY.as_operation_error()
-            await leases.retry(session, claim.owned, ended, clock.now(), error)
+            await leases.retry(session, claimed.owned, ended, clock.now(), error)
         assert await told() == {"state": "PENDING", **ran}
 
 

@@ -17,6 +17,7 @@ from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import USER, asked, create_memory, path_of
+from tests.support.queue import claim
 
 _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
 _LEASE = timedelta(minutes=1)
@@ -207,13 +208,12 @@ async def test_a_running_operation_stops_at_its_next_step(
     client: httpx.AsyncClient, runner: Runner, database: Database, clock: FixedClock
 ) -> None:
     operation = await _generate(client)
-    async with database.transaction() as session:
-        claim = await leases.claim(session, "worker", clock.now(), _LEASE)
-    assert claim is not None
+    claimed = await claim(database, clock, _LEASE)
+    assert claimed is not None
     assert (await client.post(f"{path_of(operation['name'])}:cancel")).json() == {}
     assert (await _get(client, operation))["done"] is False
     async with database.transaction() as session:
-        await leases.release(session, claim.owned, (clock.now(), timedelta(days=1)))
+        await leases.release(session, claimed.owned, (clock.now(), timedelta(days=1)))
     await runner.run_pending()
     assert (await _get(client, operation))["error"]["code"] == 1
     assert (await client.get("/memories")).json() == {"memories": []}
@@ -243,8 +243,7 @@ async def test_an_operation_that_has_not_ended_is_not_deleted(
     operation = await _generate(client)
     expected = (400, "FAILED_PRECONDITION", Reason.OPERATION_RUNNING)
     assert refusal(await client.delete(path_of(operation["name"]))) == expected
-    async with database.transaction() as session:
-        assert await leases.claim(session, "worker", clock.now(), _LEASE) is not None
+    assert await claim(database, clock, _LEASE) is not None
     assert refusal(await client.delete(path_of(operation["name"]))) == expected
     assert await _get(client, operation)
 

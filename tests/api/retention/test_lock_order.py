@@ -2,14 +2,19 @@
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 import httpx
 from sqlalchemy import Select, delete, select
 
 from app.adapters.db.session import Database
+from app.adapters.db.spread import change_found
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
-from app.memory.retention.store.repository import remove_expired_revisions
+from app.memory.retention.store.repository import (
+    find_expired_revisions,
+    remove_expired_revisions,
+)
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import count, id_of, ok
 from tests.support.generation import given, start
@@ -68,10 +73,10 @@ async def test_a_sweep_does_not_wait_for_a_revision_that_is_being_removed(
 ) -> None:
     await create_memory(client, "tea", revisionTtl="60s")
     clock.advance(timedelta(seconds=60))
+    find = partial(find_expired_revisions, limit=10)
     revisions = select(RevisionRow.revision_id).where(RevisionRow.engine_id == 1)
     async with database.engine.begin() as other:
         await other.execute(revisions.with_for_update())
-        async with asyncio.timeout(2), database.transaction() as session:
-            assert await remove_expired_revisions(session, 10) == 0
-    async with database.transaction() as session:
-        assert await remove_expired_revisions(session, 10) == 1
+        async with asyncio.timeout(2):
+            assert await change_found(database, find, remove_expired_revisions) == (1, [0])
+    assert await change_found(database, find, remove_expired_revisions) == (1, [1])

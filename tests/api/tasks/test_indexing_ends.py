@@ -18,11 +18,12 @@ from app.artifacts.tasks import jobs
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Cancelled
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import leases, repository
+from app.platform.operations.store import repository
 from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.keys import client_with, make_key
 from tests.support.operations import path_of
+from tests.support.queue import claim
 from tests.support.tasks import ARTIFACT, MEMORY, NAMESPACE, upload
 
 PAGE = 256 * 1024
@@ -53,10 +54,9 @@ class WatchedJob(Job):
 async def watched(resources: Resources, before: Callable[[int], Awaitable[None]]) -> WatchedJob:
     """Claim the operation that is due."""
     lease = timedelta(seconds=60)
-    async with resources.db.transaction() as session:
-        claim = await leases.claim(session, "me", resources.clock.now(), lease)
-    assert claim is not None
-    return WatchedJob(claim, resources.db, resources.clock, lease, before)
+    claimed = await claim(resources.db, resources.clock, lease)
+    assert claimed is not None
+    return WatchedJob(claimed, resources.db, resources.clock, lease, before)
 
 
 async def test_cancelling_ends_the_reading_of_what_has_no_text(

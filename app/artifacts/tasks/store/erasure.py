@@ -29,6 +29,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key as FoundKey
+from app.adapters.db.spread import find_keys, remove_found
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
@@ -48,6 +50,7 @@ _Named = tuple[str, str]
 """The namespace of an artifact, and its name there."""
 Key = tuple[int, str, str]
 """Engine, memory and namespace."""
+_NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
 
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
@@ -266,32 +269,35 @@ async def _lock(session: Session, key: Key) -> NamespaceRow | None:
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-async def remove_expired_namespaces(session: Session, grace: timedelta, limit: int) -> int:
-    """Delete up to `limit` empty, expired namespaces, and return the count; for a sweep."""
-    key = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
+async def find_expired_namespaces(
+    grace: timedelta, session: Session, limit: int
+) -> Sequence[FoundKey]:
+    """Find up to `limit` empty, expired namespaces of all engines; for a sweep."""
+    statement = (
+        select(*_NAMESPACE_KEY)
+        .where(_is_over(session, grace), engines.is_settled(NamespaceRow.engine_id))
+        .order_by(NamespaceRow.expire_time)
+        .limit(limit)
+    )
+    return await find_keys(session, statement)
+
+
+async def remove_expired_namespaces(
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+) -> int:
+    """Delete such namespaces of an engine, and return the count."""
+    over = (_is_over(session, grace), engines.is_engine_settled(engine_id))
+    return await remove_found(NamespaceRow, _NAMESPACE_KEY, session, engine_id, keys, *over)
+
+
+def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
+    """Select namespaces that have expired and are empty."""
     inside = exists().where(
         ArtifactRow.engine_id == NamespaceRow.engine_id,
         ArtifactRow.memory == NamespaceRow.memory,
         ArtifactRow.namespace == NamespaceRow.namespace,
     )
-    old = (
-        select(*key)
-        .where(
-            _has_expired(session, NamespaceRow, grace),
-            engines.is_settled(NamespaceRow.engine_id),
-            ~inside,
-        )
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("old")
-    )
-    removed = await session.execute(
-        delete(NamespaceRow)
-        .where(tuple_(*key).in_(select(old)))
-        .returning(NamespaceRow.namespace)
-        .execution_options(synchronize_session=False)
-    )
-    return len(removed.all())
+    return and_(_has_expired(session, NamespaceRow, grace), ~inside)
 
 
 async def _free(

@@ -70,7 +70,7 @@ async def index_restored(
     new = [_indexing(settings, engine, namespace, place, now) for namespace, place in contents]
     rows = [page.columns(OperationState.PENDING, None) for page in new]
     await insert_rows(OperationRow, session, rows)
-    await wake(session)
+    await wake(session, engine.engine_id, now, now)
 
 
 def _indexing(

@@ -12,14 +12,16 @@ import structlog
 from app.adapters.cooperative import each
 from app.adapters.db.clock import database_now
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.session import Session, limited
+from app.adapters.db.session import Session
+from app.adapters.db.spread import Key
+from app.adapters.db.transaction_settings import limited
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
-from app.kernel.names import EngineName
+from app.kernel.names import WILDCARD, EngineName
 from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
@@ -36,7 +38,7 @@ from app.memory.ingestion.schemas import (
     IngestEventsRequest,
     merged_options,
 )
-from app.memory.ingestion.store import erasure, repository
+from app.memory.ingestion.store import erasure, listing, repository
 from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
 from app.memory.memories.services.memories import MemoryService
@@ -315,24 +317,23 @@ class IngestionService:
         # The key is shared with all generations over the scope, so that one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
-    async def reopen(self) -> int:
-        """Open new operations for streams whose last one left events waiting; return how many.
+    async def reopen(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+        """Open new operations for an engine's streams whose last one left events waiting.
 
         After a failure the operation is due after a pause; after a cancellation, when the events
-        have waited for the longest time that is allowed.
+        have waited for the longest time that is allowed. Returns the number of streams.
         """
-        limit = self.memories.settings.tuning.sweep_batch_rows
-        total = 0
-        while True:
-            async with self.memories.db.transaction() as session:
-                stranded = await repository.list_stranded(session, limit)
-                for stream, engine, ended in stranded:
-                    await self._reopen(session, stream, engine, ended)
-            total += len(stranded)
-            if stranded:
-                log.info("ingestion.reopened", streams=len(stranded))
-            if len(stranded) < limit:
-                return total
+        stranded = await repository.lock_stranded(session, engine_id, keys)
+        if not stranded:
+            return 0
+        engine = await engines.get(session, EngineName(WILDCARD, WILDCARD, engine_id))
+        last = {stream.operation_id for stream in stranded if stream.operation_id is not None}
+        now = await database_now(session)
+        ended = await listing.find_operations(session, engine_id, last, now)
+        for stream in stranded:
+            await self._reopen(session, stream, engine, ended.get(stream.operation_id or ""))
+        log.info("ingestion.reopened", streams=len(stranded))
+        return len(stranded)
 
     async def _reopen(
         self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
@@ -12,7 +11,7 @@ from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest
 from app.memory.ingestion.schemas import ListStreamsResponse, Stream
 from app.memory.ingestion.services.ingestion import FAILED_OPERATION
-from app.memory.ingestion.store import erasure, listing, repository
+from app.memory.ingestion.store import listing, repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamRow
 from app.platform.engines.store import repository as engines
@@ -76,18 +75,6 @@ class StreamService:
             )
             for row in rows
         ]
-
-    async def forget_old_ids(self, session: Session, limit: int) -> int:
-        """Remove the rest of events that arrived too long ago; return the count; for a sweep."""
-        return await erasure.remove_old_events(session, self._known_for, limit)
-
-    async def forget_old_streams(self, session: Session, limit: int) -> int:
-        """Remove streams that are silent for as long; return the count; for a sweep."""
-        return await erasure.remove_old_streams(session, self._known_for, limit)
-
-    @property
-    def _known_for(self) -> timedelta:
-        return timedelta(seconds=self.resources.settings.tuning.ingestion_event_id_seconds)
 
     async def pending(self) -> Pending:
         """Return the waiting events of all engines' streams, for the metrics."""

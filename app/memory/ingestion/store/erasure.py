@@ -6,12 +6,13 @@ All functions take part in the caller's transaction.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, exists, select, tuple_
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Fields
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.scopes import scope_hash
 from app.memory.ingestion.store import repository
@@ -34,41 +35,57 @@ FILTER_FIELDS: Fields = {
 """Fields that a filter of streams accepts."""
 
 
-async def remove_old_events(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove processed events of all engines that arrived before `kept`; return the count."""
-    is_old = StreamEventRow.arrival_time < database_time(session) - kept
-    old = (
+async def find_old_events(kept: timedelta, session: Session, limit: int) -> Sequence[Key]:
+    """Find processed events of all engines that arrived before `kept`; for a sweep."""
+    statement = (
         select(*_EVENT_KEY)
-        .where(
-            StreamEventRow.process_time.is_not(None),
-            is_old,
-            engines.is_settled(StreamEventRow.engine_id),
-        )
+        .where(_is_old_event(session, kept), engines.is_settled(StreamEventRow.engine_id))
+        .order_by(StreamEventRow.arrival_time)
         .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("old")
     )
-    statement = delete(StreamEventRow).where(tuple_(*_EVENT_KEY).in_(select(old)))
-    return len((await session.execute(statement.returning(StreamEventRow.seq))).all())
+    return await find_keys(session, statement)
 
 
-async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove streams without events that are silent for `kept`; return the count."""
+async def remove_old_events(
+    kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
+) -> int:
+    """Remove such events of an engine; return the count."""
+    old = (_is_old_event(session, kept), engines.is_engine_settled(engine_id))
+    return await remove_found(StreamEventRow, _EVENT_KEY, session, engine_id, keys, *old)
+
+
+def _is_old_event(session: Session, kept: timedelta) -> ColumnElement[bool]:
+    is_old = StreamEventRow.arrival_time < database_time(session) - kept
+    return and_(StreamEventRow.process_time.is_not(None), is_old)
+
+
+async def find_old_streams(kept: timedelta, session: Session, limit: int) -> Sequence[Key]:
+    """Find streams of all engines without events that are silent for `kept`; for a sweep."""
+    statement = (
+        select(*_STREAM_KEY)
+        .where(_is_old_stream(session, kept), engines.is_settled(StreamRow.engine_id))
+        .order_by(StreamRow.last_arrival_time)
+        .limit(limit)
+    )
+    return await find_keys(session, statement)
+
+
+async def remove_old_streams(
+    kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
+) -> int:
+    """Remove such streams of an engine; return the count."""
+    old = (_is_old_stream(session, kept), engines.is_engine_settled(engine_id))
+    return await remove_found(StreamRow, _STREAM_KEY, session, engine_id, keys, *old)
+
+
+def _is_old_stream(session: Session, kept: timedelta) -> ColumnElement[bool]:
     is_old = StreamRow.last_arrival_time < database_time(session) - kept
     has_events = exists().where(
         StreamEventRow.engine_id == StreamRow.engine_id,
         StreamEventRow.scope_hash == StreamRow.scope_hash,
         StreamEventRow.stream_id == StreamRow.stream_id,
     )
-    old = (
-        select(*_STREAM_KEY)
-        .where(is_old, ~has_events, engines.is_settled(StreamRow.engine_id))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("old")
-    )
-    statement = delete(StreamRow).where(tuple_(*_STREAM_KEY).in_(select(old)))
-    return len((await session.execute(statement.returning(StreamRow.stream_id))).all())
+    return and_(is_old, ~has_events)
 
 
 async def list_matching(

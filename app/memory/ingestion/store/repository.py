@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    Row,
     and_,
     cast,
     delete,
@@ -26,6 +25,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow
@@ -36,6 +36,7 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
+_KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)
 _OPEN = (OperationState.PENDING, OperationState.RUNNING)
 
 
@@ -294,38 +295,43 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
     await session.execute(update(StreamEventRow).where(mine).values(content=None))
 
 
-async def list_stranded(
-    session: Session, limit: int
-) -> Sequence[Row[StreamRow, EngineRow, OperationRow | None]]:
-    """Lock streams with waiting events that no operation will process; for a sweep.
+async def find_stranded(session: Session, limit: int) -> Sequence[Key]:
+    """Find streams of all engines with waiting events that no operation will process; for a sweep.
 
-    Streams that are being erased are left out: writes to them are refused. Each other comes with
-    its engine, which is not deleted, and the operation that has ended, if any.
+    Streams of deleted engines and those that are being erased are left out: writes to them are
+    refused.
     """
-    mine = and_(
+    statement = (
+        select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time).limit(limit)
+    )
+    return await find_keys(session, statement)
+
+
+async def lock_stranded(
+    session: Session, engine_id: int, keys: Sequence[Key]
+) -> Sequence[StreamRow]:
+    """Lock and return such streams of an engine."""
+    statement = locked(_KEY, engine_id, keys, _is_stranded()).with_only_columns(StreamRow)
+    return (await session.execute(statement)).scalars().all()
+
+
+def _is_stranded() -> ColumnElement[bool]:
+    is_served = exists().where(
+        EngineRow.engine_id == StreamRow.engine_id,
+        EngineRow.delete_time.is_(None),
+        EngineRow.restore.is_(None),
+    )
+    is_open = exists().where(
         OperationRow.engine_id == StreamRow.engine_id,
         OperationRow.operation_id == StreamRow.operation_id,
+        OperationRow.state.in_(_OPEN),
     )
-    statement = (
-        select(StreamRow, EngineRow, OperationRow)
-        .join(EngineRow, EngineRow.engine_id == StreamRow.engine_id)
-        .outerjoin(OperationRow, mine)
-        .where(
-            StreamRow.oldest_pending_time.is_not(None),
-            EngineRow.delete_time.is_(None),
-            EngineRow.restore.is_(None),
-            or_(OperationRow.operation_id.is_(None), OperationRow.state.not_in(_OPEN)),
-            ~exists().where(
-                ErasureRow.engine_id == StreamRow.engine_id,
-                ErasureRow.scope.is_not(None),
-                StreamRow.scope.contains(ErasureRow.scope),
-            ),
-        )
-        .order_by(StreamRow.oldest_pending_time)
-        .limit(limit)
-        .with_for_update(of=StreamRow, skip_locked=True)
+    is_under_erasure = exists().where(
+        ErasureRow.engine_id == StreamRow.engine_id,
+        ErasureRow.scope.is_not(None),
+        StreamRow.scope.contains(ErasureRow.scope),
     )
-    return (await session.execute(statement)).all()
+    return and_(StreamRow.oldest_pending_time.is_not(None), is_served, ~is_open, ~is_under_erasure)
 
 
 async def oldest_pending(session: Session) -> tuple[datetime | None, int, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
-from app.adapters.db.session import limited
+from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest

@@ -10,6 +10,7 @@ from typing import Any
 from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
+from app.adapters.db.spread import Key
 from app.kernel.ids import another_id, new_id
 from app.kernel.names import MemoryName
 from app.kernel.scopes import bucket_of_hash, scope_hash
@@ -355,19 +356,18 @@ async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_
     return await engines.adopt_model(session, writing.engine.engine, writing.model_id, length)
 
 
-async def backfill_search_hints(session: Session, limit: int) -> int:
-    """Backfill search hints of memories written before hints existed; return the count.
+async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Backfill an engine's memories written before search hints existed; return the count.
 
-    No memory gets a new version. At most `limit` memories of any engine are taken; for a sweep.
+    No memory gets a new version.
     """
-    rows = await repository.list_without_cues(session, limit)
-    engine_ids = {row.engine_id for row in rows}
-    languages = {engine: await engines.find_language(session, engine) for engine in engine_ids}
+    rows = await repository.lock_without_cues(session, engine_id, keys)
+    language = await engines.find_language(session, engine_id)
     traits = [
         {
-            "engine_id": row.engine_id,
+            "engine_id": engine_id,
             "memory_id": row.memory_id,
-            **_derived(content_of(row), languages[row.engine_id]),
+            **_derived(content_of(row), language),
         }
         for row in rows
     ]

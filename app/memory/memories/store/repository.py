@@ -41,6 +41,7 @@ from app.adapters.db.filter_fields import (
 from app.adapters.db.filters import Fields
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
@@ -56,6 +57,8 @@ from app.memory.memories.store.tables import (
 from app.platform.engines.logic.config import MemoryType
 from app.platform.engines.logic.topics import ManagedTopic
 from app.platform.engines.store import repository as engines
+
+_KEY = (MemoryRow.engine_id, MemoryRow.memory_id)
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -288,15 +291,26 @@ def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
 _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
 
 
-async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]:
-    """Lock and return memories of any engine whose search hints are not known yet; for a sweep."""
+async def find_without_cues(session: Session, limit: int) -> Sequence[Key]:
+    """Find memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
-        select(MemoryRow)
+        select(*_KEY)
         .where(MemoryRow.cues.is_(None), engines.is_settled(MemoryRow.engine_id))
+        .order_by(*_KEY)
         .limit(limit)
-        # A memory that is being changed gets its search hints from that change.
-        .with_for_update(skip_locked=True)
     )
+    return await find_keys(session, statement)
+
+
+async def lock_without_cues(
+    session: Session, engine_id: int, keys: Sequence[Key]
+) -> Sequence[MemoryRow]:
+    """Lock and return such memories of an engine.
+
+    A memory that is being changed is skipped: it gets its search hints from that change.
+    """
+    lacking = (MemoryRow.cues.is_(None), engines.is_engine_settled(engine_id))
+    statement = locked(_KEY, engine_id, keys, *lacking).with_only_columns(MemoryRow)
     return (await session.execute(statement)).scalars().all()
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
+from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, change_found
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound, ServiceError
 from app.kernel.names import WILDCARD, EngineName
@@ -40,7 +43,7 @@ class Backlog:
         total = failures = 0
         away: set[int] = set()
         while failures < _MOST_FAILURES and (claimed := await self._claim()):
-            for engine_id, memory_ids in claimed.items():
+            for engine_id, memory_ids in claimed:
                 # An engine that failed is not tried again in this run: it would delay the others.
                 done = None if engine_id in away else await self._try_embed(engine_id, memory_ids)
                 if done is None:
@@ -52,12 +55,20 @@ class Backlog:
             log.info("embedding.caught_up", memories=total)
         return total
 
-    async def _claim(self) -> dict[int, list[str]]:
+    async def _claim(self) -> list[tuple[int, list[str]]]:
+        """Lease due memories of several engines; return those of each."""
         settings = self.resources.settings
         # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
-        async with self.resources.db.transaction() as session:
-            return await repository.claim(session, settings.tuning.reembed_batch_rows, lease)
+
+        async def claim(
+            session: Session, engine_id: int, keys: Sequence[Key]
+        ) -> tuple[int, list[str]]:
+            return engine_id, await repository.claim(session, engine_id, keys, lease)
+
+        find = partial(repository.find_due, limit=settings.tuning.reembed_batch_rows)
+        _, claimed = await change_found(self.resources.db, find, claim)
+        return [(engine_id, ids) for engine_id, ids in claimed if ids]
 
     async def _put_back(self, engine_id: int, memory_ids: Sequence[str]) -> None:
         pause = timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)

@@ -13,17 +13,18 @@ from sqlalchemy import (
     exists,
     func,
     select,
-    tuple_,
     update,
 )
 
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
 from app.platform.engines.store import repository as engines
 
 Facts = dict[str, str]
 """Facts by memory id."""
+_KEY = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
 
 
 @dataclass(frozen=True)
@@ -119,34 +120,41 @@ async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
 # Embedding queue --------------------------------------------------------------------------------
 
 
-async def claim(session: Session, limit: int, lease: timedelta) -> dict[int, list[str]]:
-    """Lease memories from the embedding queue, by engine.
+async def find_due(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` due memories of all engines in the embedding queue."""
+    statement = (
+        select(*_KEY)
+        .where(_is_due(), engines.is_settled(UnembeddedRow.engine_id))
+        .order_by(UnembeddedRow.due_time)
+        .limit(limit)
+    )
+    return await find_keys(session, statement)
+
+
+async def claim(
+    session: Session, engine_id: int, keys: Sequence[Key], lease: timedelta
+) -> list[str]:
+    """Lease an engine's memories from the embedding queue.
 
     After `lease` they are due again unless they were dequeued, since the worker may be gone.
     """
-    key = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
-    due = (
-        select(*key)
-        .where(
-            UnembeddedRow.due_time <= func.clock_timestamp(),
-            engines.is_settled(UnembeddedRow.engine_id),
-        )
-        .order_by(UnembeddedRow.due_time)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("due")
-    )
+    due = (_is_due(), engines.is_engine_settled(engine_id))
+    held = locked(_KEY, engine_id, keys, *due).cte("held")
     statement = (
         update(UnembeddedRow)
-        .where(tuple_(*key).in_(select(due)))
-        .values(due_time=func.clock_timestamp() + lease)
-        .returning(*key)
+        .where(
+            UnembeddedRow.engine_id == engine_id,
+            UnembeddedRow.memory_id.in_(select(held.c.memory_id)),
+        )
+        .values(due_time=func.statement_timestamp() + lease)
+        .returning(UnembeddedRow.memory_id)
         .execution_options(synchronize_session=False)
     )
-    by_engine: dict[int, list[str]] = {}
-    for engine_id, memory_id in await session.execute(statement):
-        by_engine.setdefault(engine_id, []).append(memory_id)
-    return by_engine
+    return list((await session.execute(statement)).scalars())
+
+
+def _is_due() -> ColumnElement[bool]:
+    return UnembeddedRow.due_time <= func.statement_timestamp()
 
 
 async def put_back(
@@ -156,7 +164,7 @@ async def put_back(
     await session.execute(
         update(UnembeddedRow)
         .where(UnembeddedRow.engine_id == engine_id, UnembeddedRow.memory_id.in_(memory_ids))
-        .values(due_time=func.clock_timestamp() + pause)
+        .values(due_time=func.statement_timestamp() + pause)
         .execution_options(synchronize_session=False)
     )
 

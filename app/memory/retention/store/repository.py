@@ -5,13 +5,17 @@ All functions run in the caller's transaction.
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, func, select, union_all
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked, remove_found
 from app.memory.memories.store.repository import is_gone
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.engines.store import repository as engines
+
+_MEMORY_KEY = (MemoryRow.engine_id, MemoryRow.memory_id)
+_REVISION_KEY = (RevisionRow.engine_id, RevisionRow.revision_id)
 
 
 async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
@@ -54,38 +58,51 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
     return (await session.execute(statement)).scalars().all()
 
 
-async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
-    """Lock and return up to `limit` memories that are no longer readable, by engine."""
-    statement = (
-        select(MemoryRow.engine_id, MemoryRow.memory_id)
-        .where(is_gone(database_time(session)), engines.is_settled(MemoryRow.engine_id))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    by_engine: dict[int, list[str]] = {}
-    for engine_id, memory_id in await session.execute(statement):
-        by_engine.setdefault(engine_id, []).append(memory_id)
-    return by_engine
-
-
-async def remove_expired_revisions(session: Session, limit: int) -> int:
-    """Remove up to `limit` expired revisions of all engines; return the count."""
-    key = (RevisionRow.engine_id, RevisionRow.revision_id)
-    old = (
-        select(*key)
-        .where(
-            RevisionRow.expire_time <= database_time(session),
-            engines.is_settled(RevisionRow.engine_id),
+async def find_gone(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` memories of all engines that are no longer readable; for a sweep."""
+    # By two indexes, each in its order: a condition with `or` would read all that is gone.
+    either = union_all(
+        *(
+            select(*_MEMORY_KEY, ended.label("ended"))
+            .where(ended <= database_time(session), which, engines.is_settled(MemoryRow.engine_id))
+            .order_by(ended)
+            .limit(limit)
+            for ended, which in (
+                (MemoryRow.expire_time, MemoryRow.delete_time.is_(None)),
+                (MemoryRow.recover_until, MemoryRow.delete_time.is_not(None)),
+            )
         )
-        .limit(limit)
-        # Skip revisions that another transaction removes with their memories.
-        .with_for_update(skip_locked=True)
-        .cte("old")
-    )
+    ).subquery("either")
+    oldest = select(either.c.engine_id, either.c.memory_id).order_by(either.c.ended).limit(limit)
+    return await find_keys(session, oldest)
+
+
+async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> list[str]:
+    """Lock those of an engine's memories that are no longer readable; return their ids."""
+    gone = (is_gone(database_time(session)), engines.is_engine_settled(engine_id))
+    statement = locked(_MEMORY_KEY, engine_id, keys, *gone)
+    return [memory_id for _, memory_id in await session.execute(statement)]
+
+
+async def find_expired_revisions(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` expired revisions of all engines; for a sweep."""
     statement = (
-        delete(RevisionRow)
-        .where(tuple_(*key).in_(select(old)))
-        .returning(RevisionRow.revision_id)
-        .execution_options(synchronize_session=False)
+        select(*_REVISION_KEY)
+        .where(_has_expired(session), engines.is_settled(RevisionRow.engine_id))
+        .order_by(RevisionRow.expire_time)
+        .limit(limit)
     )
-    return len((await session.execute(statement)).all())
+    return await find_keys(session, statement)
+
+
+async def remove_expired_revisions(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Remove an engine's expired revisions; return the count.
+
+    Revisions that another transaction removes with their memories are skipped.
+    """
+    expired = (_has_expired(session), engines.is_engine_settled(engine_id))
+    return await remove_found(RevisionRow, _REVISION_KEY, session, engine_id, keys, *expired)
+
+
+def _has_expired(session: Session) -> ColumnElement[bool]:
+    return RevisionRow.expire_time <= database_time(session)

@@ -112,20 +112,17 @@ async def claim(session: Session, key: IndexKey, lease: timedelta) -> bool:
     Return False if another worker has the lease.
     """
     until = ScopeIndexRow.lease_until
-    is_free = or_(until.is_(None), until < func.clock_timestamp())
-    statement = (
-        update(ScopeIndexRow)
-        .where(_is_of(key), is_free)
-        .values(is_ready=False, lease_until=func.clock_timestamp() + lease)
-        .returning(ScopeIndexRow.engine_id)
-        .execution_options(synchronize_session=False)
-    )
-    return (await session.execute(statement)).first() is not None
+    is_free = or_(until.is_(None), until < func.statement_timestamp())
+    if not await _lock(session, key, is_free):
+        return False
+    await _set(session, key, is_ready=False, lease_until=func.statement_timestamp() + lease)
+    return True
 
 
 async def renew(session: Session, key: IndexKey, lease: timedelta) -> None:
     """Extend the lease of its holder, or keep others away for that time."""
-    await _set(session, key, lease_until=func.clock_timestamp() + lease)
+    if await _lock(session, key):
+        await _set(session, key, lease_until=func.statement_timestamp() + lease)
 
 
 async def recount(session: Session, key: IndexKey, memories: int) -> None:
@@ -210,6 +207,12 @@ def strays(made: Collection[str], known: Collection[IndexKey]) -> Sequence[str]:
 def is_whole(made: Mapping[str, bool], key: IndexKey) -> bool:
     """Return True if both indexes were built completely."""
     return bool(made.get(key.index_name) and made.get(key.words_name))
+
+
+async def _lock(session: Session, key: IndexKey, *conditions: ColumnElement[bool]) -> bool:
+    """Lock an index if it meets conditions; a lease set afterwards is not shortened by waiting."""
+    statement = select(ScopeIndexRow.engine_id).where(_is_of(key), *conditions).with_for_update()
+    return (await session.execute(statement)).first() is not None
 
 
 async def _set(session: Session, key: IndexKey, **values: object) -> None:

@@ -43,7 +43,8 @@ from sqlalchemy.sql.elements import True_
 from app.adapters.db.base import JsonList
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.session import Session, set_local
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import set_local
 from app.memory.memories.store.repository import is_live
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 

@@ -337,6 +337,7 @@ NOT_ARCHIVED = {
     "console_sessions": "sessions of people at this service",
     "embedding_models": "in the header",
     "engine_totals": "counted again by triggers",
+    "due_engines": "what runs now",
     "erasures": "certificates stay where the erasure was made",
     "ids_carry_buckets_from": "a time of this service",
     "processes": "what runs now",

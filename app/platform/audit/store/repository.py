@@ -12,7 +12,8 @@ from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, Ti
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import Slice
-from app.adapters.db.session import Session, set_local
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import set_local
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
 from app.kernel.ids import NO_BUCKET, new_id

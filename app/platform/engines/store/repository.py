@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, true, union_all, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, select, true, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.clock import database_time
@@ -88,6 +88,11 @@ def is_settled(engine_id: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a colum
     restoring = select(EngineRow.engine_id).where(EngineRow.restore.is_not(None))
     condition: ColumnElement[bool] = engine_id.not_in(restoring)
     return condition
+
+
+def is_engine_settled(engine_id: int) -> ColumnElement[bool]:
+    """Select rows of one engine unless it is being restored; for sweeps, as `is_settled`."""
+    return ~exists().where(EngineRow.engine_id == engine_id, EngineRow.restore.is_not(None))
 
 
 async def find_location(session: Session, engine_id: int) -> LocationName | None:

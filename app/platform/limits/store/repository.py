@@ -4,13 +4,13 @@ Triggers maintain the counts in the transaction of each change, in rows of the c
 the migration `totals`.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked
 from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
@@ -20,6 +20,7 @@ Totals = Mapping[Counted, int]
 _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _SUMMED = 0
 """The backend of the rows that others are added to; no connection has this number."""
+_IS_OF_CONNECTION = EngineTotalsRow.backend != _SUMMED
 
 
 async def read_totals(session: Session, engine_id: int) -> Totals:
@@ -30,42 +31,36 @@ async def read_totals(session: Session, engine_id: int) -> Totals:
     return {kind: int(value) for kind, value in zip(Counted, row, strict=True)}
 
 
-async def add_up(session: Session, limit: int) -> int:
-    """Merge up to `limit` rows of connections, of all engines; for a sweep.
+async def find_addable(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` rows of connections, of all engines; for a sweep."""
+    statement = select(*_KEY).where(_IS_OF_CONNECTION).order_by(*_KEY).limit(limit)
+    return await find_keys(session, statement)
 
-    Returns the number of rows merged. Rows written by a running transaction are skipped. One that
-    is about to write again waits for this transaction, which waits only for another sweep.
+
+async def add_up(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Merge an engine's rows of connections; return their number.
+
+    Rows written by a running transaction are skipped. One that is about to write again waits for
+    this transaction, which waits only for another sweep.
     """
-    some = (
-        select(*_KEY)
-        .where(EngineTotalsRow.backend != _SUMMED)
-        .order_by(*_KEY)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("some")
-    )
+    held = locked(_KEY, engine_id, keys, _IS_OF_CONNECTION).cte("held")
     statement = (
         delete(EngineTotalsRow)
-        .where(tuple_(*_KEY).in_(select(some)))
+        .where(
+            EngineTotalsRow.engine_id == engine_id,
+            EngineTotalsRow.backend.in_(select(held.c.backend)),
+        )
         .returning(EngineTotalsRow)
         .execution_options(synchronize_session=False)
     )
     rows = (await session.execute(statement)).scalars().all()
-    sums: dict[int, Counter[str]] = {}
-    for row in rows:
-        counts = sums.setdefault(row.engine_id, Counter())
-        counts.update({kind.value: getattr(row, kind) for kind in Counted})
-    if sums:
-        await _add(session, sums)
+    if rows:
+        added = {kind.value: sum(getattr(row, kind) for row in rows) for kind in Counted}
+        await _add(session, engine_id, added)
     return len(rows)
 
 
-async def _add(session: Session, sums: Mapping[int, Mapping[str, int]]) -> None:
-    # Always in the same order, so that two sweeps cannot deadlock.
-    values = [
-        {"engine_id": engine_id, "backend": _SUMMED, **added}
-        for engine_id, added in sorted(sums.items())
-    ]
-    statement = insert(EngineTotalsRow).values(values)
+async def _add(session: Session, engine_id: int, added: Mapping[str, int]) -> None:
+    statement = insert(EngineTotalsRow).values(engine_id=engine_id, backend=_SUMMED, **added)
     totals = {kind: getattr(EngineTotalsRow, kind) + statement.excluded[kind] for kind in Counted}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=totals))

@@ -4,7 +4,6 @@ It knows the kinds of work only by name; `app/process/worker.py` supplies their 
 """
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,10 +29,9 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
-from app.platform.operations.logic.states import SOON
+from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.store import leases, queue, repository
-from app.platform.operations.store.leases import Claim
-from app.platform.operations.store.owned import Owned
+from app.platform.operations.store.leases import EVER, Claim, WantedOperations
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -150,6 +148,7 @@ class Runner:
         self._settings = settings
         self._jobs = jobs
         self._retried = retried if settings.failed_request_retention else ()
+        self._claiming = Claiming(db, clock, settings)
         self._lease = timedelta(seconds=settings.worker_lease_seconds)
         self._keep = timedelta(seconds=settings.operation_retention_seconds)
         self.notices = Notices()
@@ -185,16 +184,15 @@ class Runner:
     async def run_pending(self) -> int:
         """Run the due operations one after another and return their number; for tests."""
         count = 0
-        while (claim := await self._claim()) is not None:
+        while (claim := await self._claiming.claim()) is not None:
             await self._work(claim)
             count += 1
         return count
 
     async def run_one(self, engine_id: int, operation_id: str) -> bool:
         """Run one operation now, due or not, unless a worker has it; return True if it ran."""
-        wanted = Owned(engine_id, operation_id, secrets.token_hex(8))
-        async with self._db.transaction() as session:
-            claim = await leases.take(session, wanted, self._clock.now(), self._lease)
+        wanted = WantedOperations(engine_id, [operation_id], EVER)
+        claim = await self._claiming.take(wanted)
         if claim is not None:
             await self._work(claim)
         return claim is not None
@@ -206,26 +204,13 @@ class Runner:
             pause = self._settings.tuning.worker_poll_seconds
             try:
                 may_write = not self._db.fence.closed.is_set()
-                if may_write and (claim := await self._claim()) is not None:
+                if may_write and (claim := await self._claiming.claim()) is not None:
                     return claim
                 if self.notices.are_heard:
-                    pause = max(pause, await self._quiet_seconds())
+                    pause = max(pause, await self._claiming.quiet_seconds())
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
                 log.warning("worker.claim_failed", error=describe(error))
             await self.notices.wait(pause)
-
-    async def _quiet_seconds(self) -> float:
-        """Return how long nothing becomes due of which no notice comes."""
-        now = self._clock.now()
-        async with self._db.snapshot() as session:
-            due = await queue.next_due(session, now)
-        quiet = SOON if due is None else min(SOON, due - now)
-        return quiet.total_seconds()
-
-    async def _claim(self) -> Claim | None:
-        owner = secrets.token_hex(8)
-        async with self._db.transaction() as session:
-            return await leases.claim(session, owner, self._clock.now(), self._lease)
 
     async def _drain(self) -> None:
         if not self._running:

@@ -23,7 +23,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Clause, Fields
-from app.adapters.db.session import Session, limited
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import limited
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 

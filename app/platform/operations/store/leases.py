@@ -4,16 +4,20 @@ Leases use the clock of the database, the only one that workers on several machi
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     ColumnElement,
     DateTime,
     Interval,
+    Text,
     and_,
+    any_,
     bindparam,
     cast,
     exists,
@@ -38,7 +42,7 @@ from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.queue import PENDING, RUNNING
 from app.platform.operations.store.repository import Ended
 from app.platform.operations.store.tables import OperationRow
-from app.platform.operations.store.waking import wake, wake_if_soon
+from app.platform.operations.store.waking import tell, wake
 
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
@@ -66,12 +70,28 @@ class Claim:
     """The span of that request."""
 
 
-def _claim_statement() -> ReturningUpdate[OperationRow, str]:
-    """Return the claiming statement; its parameters are `new_owner`, `at` and `lease`.
+_CLAIMED = (
+    *("operation_id", "engine_name", "kind", "request", "attempts", "details"),
+    *("cancel_requested", "scopes", "caller", "request_id", "traceparent"),
+)
+"""Columns of a claim."""
+EVER = datetime.max.replace(tzinfo=UTC)
+"""The time by which each operation is due."""
 
-    It returns the row, with the state that it had before.
-    """
+
+@dataclass(frozen=True)
+class WantedOperations:
+    """Operations of an engine, of which a worker wants one that is due by a time."""
+
+    engine_id: int
+    operation_ids: Sequence[str]
+    due_by: datetime
+
+
+def _take_statement() -> ReturningUpdate[Any]:
+    """Return the claiming statement, which also returns the state that the row had before."""
     at = bindparam("at", type_=DateTime(timezone=True))
+    engine_id = bindparam("of_engine", type_=BigInteger)
     other = aliased(OperationRow)
     key_is_free = ~exists().where(
         other.engine_id == OperationRow.engine_id,
@@ -79,14 +99,16 @@ def _claim_statement() -> ReturningUpdate[OperationRow, str]:
         other.state == RUNNING,
         other.operation_id != OperationRow.operation_id,
     )
+    # The time of the statement, not of the clock: with locks skipped, nothing is waited for.
     is_abandoned = and_(
-        OperationRow.state == RUNNING, OperationRow.lease_until < func.clock_timestamp()
+        OperationRow.state == RUNNING, OperationRow.lease_until < func.statement_timestamp()
     )
     oldest = (
-        select(OperationRow.engine_id, OperationRow.operation_id, OperationRow.state)
+        select(OperationRow.operation_id, OperationRow.state)
         .where(
-            # A running operation was due when it was claimed, so this bounds the index scan.
-            OperationRow.due_time <= at,
+            OperationRow.engine_id == engine_id,
+            OperationRow.operation_id == any_(bindparam("ids", type_=ARRAY(Text))),
+            OperationRow.due_time <= bindparam("due_by", type_=DateTime(timezone=True)),
             or_(OperationRow.state == PENDING, is_abandoned),
             key_is_free,
         )
@@ -99,96 +121,57 @@ def _claim_statement() -> ReturningUpdate[OperationRow, str]:
     return (
         update(OperationRow)
         .where(
-            OperationRow.engine_id == oldest.c.engine_id,
+            OperationRow.engine_id == engine_id,
             OperationRow.operation_id == oldest.c.operation_id,
         )
         .values(
             state=OperationState.RUNNING,
             owner=bindparam("new_owner"),
-            lease_until=func.clock_timestamp() + bindparam("lease", type_=Interval()),
+            lease_until=func.statement_timestamp() + bindparam("lease", type_=Interval()),
             attempts=OperationRow.attempts + 1,
             update_time=at,
             start_time=func.coalesce(OperationRow.start_time, at),
         )
-        .returning(OperationRow, oldest.c.state)
+        # Columns, not the row: a row of the session costs more than all else in a claim.
+        .returning(*(getattr(OperationRow, name) for name in _CLAIMED), oldest.c.state)
+        .execution_options(synchronize_session=False)
     )
 
 
 # Built once: workers run it all day, and building it costs more than running it.
-_CLAIM = _claim_statement()
+_TAKE = _take_statement()
 
 
-async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
-    """Claim the operation that has been due longest and whose key is free.
+async def take(
+    session: Session, wanted: WantedOperations, owner: str, now: datetime, lease: timedelta
+) -> Claim | None:
+    """Claim the one of some operations that has been due longest and whose key is free.
 
-    An operation with an expired lease is taken over. If two workers claim operations of one key at
-    the same moment, the unique index on running keys makes the second fail; it gets None. Its
-    transaction can then only end.
+    An operation with an expired lease is taken over; those that others hold are skipped. If two
+    workers claim operations of one key at the same moment, the unique index on running keys makes
+    the second fail; it gets None. Its transaction can then only end.
     """
-    values = {"new_owner": owner, "at": now, "lease": lease}
+    values = {
+        "of_engine": wanted.engine_id,
+        "ids": list(wanted.operation_ids),
+        "due_by": wanted.due_by,
+        "new_owner": owner,
+        "at": now,
+        "lease": lease,
+    }
     try:
-        found = (await session.execute(_CLAIM, values)).one_or_none()
+        found = (await session.execute(_TAKE, values)).one_or_none()
     except IntegrityError:
         return None
     if found is None:
         return None
-    row, before = found
+    *columns, before = found
     if before == OperationState.RUNNING:
         counting.count_taken_over()
-    return _claim_of(row)
-
-
-async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta) -> Claim | None:
-    """Claim one given operation for its `owner`, due or not.
-
-    Returns None if another worker holds it, or holds one of its key. The transaction can then only
-    end.
-    """
-    statement = (
-        update(OperationRow)
-        .where(
-            OperationRow.engine_id == wanted.engine_id,
-            OperationRow.operation_id == wanted.operation_id,
-            or_(
-                OperationRow.state == PENDING,
-                and_(
-                    OperationRow.state == RUNNING,
-                    OperationRow.lease_until < func.clock_timestamp(),
-                ),
-            ),
-        )
-        .values(
-            state=OperationState.RUNNING,
-            owner=wanted.owner,
-            lease_until=_lease_end(lease),
-            attempts=OperationRow.attempts + 1,
-            update_time=now,
-            start_time=func.coalesce(OperationRow.start_time, now),
-        )
-        .returning(OperationRow)
-    )
-    try:
-        row = (await session.execute(statement)).scalar_one_or_none()
-    except IntegrityError:
-        return None
-    return _claim_of(row) if row is not None else None
-
-
-def _claim_of(row: OperationRow) -> Claim:
-    assert row.owner is not None
-    return Claim(
-        owned=Owned(row.engine_id, row.operation_id, row.owner),
-        engine_name=row.engine_name,
-        kind=row.kind,
-        request=row.request or {},
-        attempts=row.attempts,
-        details=row.details,
-        is_cancelled=row.cancel_requested,
-        scopes=row.scopes,
-        caller=row.caller,
-        request_id=row.request_id,
-        traceparent=row.traceparent,
-    )
+    claimed = dict(zip(_CLAIMED, columns, strict=True))
+    owned = Owned(wanted.engine_id, claimed.pop("operation_id"), owner)
+    is_cancelled = claimed.pop("cancel_requested")
+    return Claim(owned, request=claimed.pop("request") or {}, is_cancelled=is_cancelled, **claimed)
 
 
 async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:
@@ -245,13 +228,18 @@ async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None
     Returns:
         True if the client has asked to cancel; None if the lease was lost.
     """
-    statement = (
-        update(OperationRow)
-        .where(owned.is_mine())
-        .values(lease_until=_lease_end(lease))
-        .returning(OperationRow.cancel_requested)
-    )
-    return (await session.execute(statement)).scalar_one_or_none()
+    # Locked by a statement before, so that the lease is not shortened by waiting.
+    locked = select(OperationRow.cancel_requested).where(owned.is_mine()).with_for_update()
+    is_asked: bool | None = (await session.execute(locked)).scalar_one_or_none()
+    if is_asked is not None:
+        until = func.statement_timestamp() + lease
+        await session.execute(
+            update(OperationRow)
+            .where(owned.is_mine())
+            .values(lease_until=until)
+            .execution_options(synchronize_session=False)
+        )
+    return is_asked
 
 
 async def is_cancelled(session: Session, owned: Owned) -> bool:
@@ -294,7 +282,7 @@ async def go_on(
     await repository.note(session, owned, details)
     values = {"due_time": now, "update_time": now, "attempts": 0}
     is_mine = await _give_back(session, owned, ended, values)
-    await wake(session)
+    await wake(session, owned.engine_id, now, now)
     return is_mine
 
 
@@ -311,8 +299,11 @@ async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[
         .returning(OperationRow)
     )
     row = (await session.execute(statement)).scalar_one_or_none()
-    if row is not None and row.cancel_requested:
-        await repository.cancel(session, row, *ended)
+    if row is not None:
+        # Its key is free for others at once.
+        tell(session, row.engine_id, min(ended[0], row.due_time))
+        if row.cancel_requested:
+            await repository.cancel(session, row, *ended)
     return row is not None
 
 
@@ -347,7 +338,7 @@ async def reschedule(
     )
     moved = (await session.execute(statement)).scalar_one()
     note(session, operation=moved.name)
-    await wake_if_soon(session, moved, now)
+    await wake(session, moved.engine_id, moved.due_time, now)
     return moved
 
 
@@ -365,7 +356,7 @@ async def run_now(
         .values(due_time=now)
         .execution_options(synchronize_session=False)
     )
-    await wake(session)
+    await wake(session, engine_id, now, now)
 
 
 async def release_all(session: Session) -> None:
@@ -374,19 +365,19 @@ async def release_all(session: Session) -> None:
     Only for a process that is certainly the only worker: the holder of an embedded database's lock.
     The operations that were running died with the previous process.
     """
-    await session.execute(
+    statement = (
         update(OperationRow)
         .where(OperationRow.state == OperationState.RUNNING)
         .values(**_released_values())
+        .returning(OperationRow.engine_id, OperationRow.due_time)
+        .execution_options(synchronize_session=False)
     )
+    for engine_id, due in await session.execute(statement):
+        tell(session, engine_id, due)
 
 
 def _released_values() -> dict[str, Any]:
     return {"state": OperationState.PENDING, "owner": None, "lease_until": None}
-
-
-def _lease_end(lease: timedelta) -> ColumnElement[datetime]:
-    return func.clock_timestamp() + lease
 
 
 def _with_last_error(error: dict[str, Any]) -> ColumnElement[Any]:

@@ -31,7 +31,7 @@ from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
 from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.tables import OperationRow, name_of
-from app.platform.operations.store.waking import wake_if_soon
+from app.platform.operations.store.waking import tell, wake
 
 PREVIEW = "generation.preview"
 """The kind of operation whose response holds texts stored nowhere else."""
@@ -135,7 +135,7 @@ class NewOperation:
 async def insert(session: Session, new: NewOperation) -> OperationRow:
     """Insert an operation for a worker; wake the workers at commit if it is due."""
     row = await _insert(session, new, OperationState.PENDING)
-    await wake_if_soon(session, row, new.now)
+    await wake(session, row.engine_id, row.due_time, new.now)
     return row
 
 
@@ -238,10 +238,8 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
     elif row.state == OperationState.PENDING:
         error = cancelled()
-        values = {
-            **_end_values(OperationState.CANCELLED, now, keep),
-            "error": error.as_operation_error(),
-        }
+        ended = _end_values(OperationState.CANCELLED, now, keep)
+        values = {**ended, "error": error.as_operation_error()}
         await _end(session, is_it, values, error)
 
 
@@ -378,6 +376,8 @@ async def _end(
     )
     ended = (await session.execute(statement)).all()
     now = values["update_time"]
+    for row in ended:
+        tell(session, row.engine_id, now)  # its key is free for others
     counting.count_ended(session, ended, values["state"], now, error)
     await audit.insert_events(session, [_end_event(row, now, error) for row in ended])
     return bool(ended)

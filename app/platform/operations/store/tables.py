@@ -137,6 +137,22 @@ class RequestIdRow(Base):
     remove_time: Mapped[datetime]
 
 
+class DueEngineRow(Base):
+    """An engine with unfinished operations, as workers of a distributed database are told of it.
+
+    The table is not distributed, so no statement joins it with one that is.
+    """
+
+    __tablename__ = "due_engines"
+    __table_args__ = (Index("ix_due_engines_due_time", "due_time"),)
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    due_time: Mapped[datetime]
+    """Not later than the next operation becomes due, or the next lease ends."""
+    touched: Mapped[int]
+    """Changes with every hint, so that a worker sees hints that came after its look."""
+
+
 class TickRow(Base):
     """The last slot of a periodic task that a process has taken."""
 

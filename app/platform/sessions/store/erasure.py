@@ -1,12 +1,14 @@
 """Statements that remove sessions or events, all within the caller's transaction."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, null, select, tuple_, update
-from sqlalchemy.sql.dml import ReturningDelete
+from sqlalchemy import ColumnElement, and_, delete, exists, null, select, tuple_, update
 
+from app.adapters.db.arrays import any_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, locked, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.names import SessionName
 from app.platform.engines.store import repository as engines
@@ -23,6 +25,8 @@ ERASURES = (
     RowsOf(UserStateRow).erasure(),
 )
 """The rows that belong to a scope; the state of an application belongs to none."""
+_KEY = (SessionRow.engine_id, SessionRow.session_id)
+_EVENT_KEY = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
 
 
 async def erase_event(
@@ -67,8 +71,15 @@ async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
 
     Returns the number of rows removed.
     """
-    is_mine = SessionEventRow.engine_id == engine_id
-    removed = await session.execute(_event_removal(is_mine, limit).where(is_mine))
+    mine = SessionEventRow.engine_id == engine_id
+    # Events locked by another removal are left to it: neither waits for the other.
+    held = select(*_EVENT_KEY).where(mine).limit(limit).with_for_update(skip_locked=True).cte("old")
+    removed = await session.execute(
+        delete(SessionEventRow)
+        .where(mine, tuple_(*_EVENT_KEY).in_(select(held)))
+        .returning(SessionEventRow.seq)
+        .execution_options(synchronize_session=False)
+    )
     if count := len(removed.all()):
         return count
     ids = select(SessionRow.session_id).where(SessionRow.engine_id == engine_id).limit(limit)
@@ -106,38 +117,51 @@ async def _remove_app_state(session: Session, engine_id: int) -> int:
     return len(gone.all())
 
 
-async def remove_expired(session: Session, limit: int) -> int:
-    """Remove up to `limit` events of expired sessions, then the sessions; return the rows removed.
+async def find_expired(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` events of expired sessions of all engines; for a sweep.
 
-    For a sweep. Events go first, so that a session with many events does not need one long
-    statement.
+    A session without events has one key, whose event is None.
     """
-    key = (SessionRow.engine_id, SessionRow.session_id)
-    is_over = SessionRow.expire_time <= database_time(session)
-    is_settled = engines.is_settled(SessionRow.engine_id)
-    expired = select(*key).where(is_over, is_settled).limit(limit)
-    keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
-    if not keys:
-        return 0
-    theirs = tuple_(SessionEventRow.engine_id, SessionEventRow.session_id).in_(keys)
-    removed = await session.execute(_event_removal(theirs, limit))
-    if len(removed.all()) == limit:
-        return limit
-    await session.execute(
+    is_its = and_(
+        SessionEventRow.engine_id == SessionRow.engine_id,
+        SessionEventRow.session_id == SessionRow.session_id,
+    )
+    statement = (
+        select(*_KEY, SessionEventRow.seq)
+        .outerjoin(SessionEventRow, is_its)
+        .where(_has_expired(session), engines.is_settled(SessionRow.engine_id))
+        .order_by(SessionRow.expire_time, *_KEY)
+        .limit(limit)
+    )
+    return await find_keys(session, statement)
+
+
+async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Remove events of an engine's expired sessions, and sessions without events.
+
+    Returns the number of rows removed. Events go first, so that a session with many events does not
+    need one long statement.
+    """
+    sessions = {key[:2] for key in keys}
+    expired = (_has_expired(session), engines.is_engine_settled(engine_id))
+    held = await session.execute(locked(_KEY, engine_id, list(sessions), *expired))
+    ids = {session_id for _, session_id in held}
+    events = [key for key in keys if key[1] in ids and key[2] is not None]
+    count = (
+        await remove_found(SessionEventRow, _EVENT_KEY, session, engine_id, events) if events else 0
+    )
+    has_events = exists().where(
+        SessionEventRow.engine_id == SessionRow.engine_id,
+        SessionEventRow.session_id == SessionRow.session_id,
+    )
+    removed = await session.execute(
         delete(SessionRow)
-        .where(tuple_(*key).in_(keys))
+        .where(SessionRow.engine_id == engine_id, SessionRow.session_id == any_of(ids), ~has_events)
+        .returning(SessionRow.session_id)
         .execution_options(synchronize_session=False)
     )
-    return len(keys)
+    return count + len(removed.all())
 
 
-def _event_removal(which: ColumnElement[bool], limit: int) -> ReturningDelete[int]:
-    key = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
-    # Events locked by another removal are left to it: neither waits for the other.
-    held = select(*key).where(which).limit(limit).with_for_update(skip_locked=True).cte("old")
-    return (
-        delete(SessionEventRow)
-        .where(tuple_(*key).in_(select(held)))
-        .returning(SessionEventRow.seq)
-        .execution_options(synchronize_session=False)
-    )
+def _has_expired(session: Session) -> ColumnElement[bool]:
+    return SessionRow.expire_time <= database_time(session)

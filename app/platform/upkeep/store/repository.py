@@ -1,29 +1,24 @@
 """Removal of rows that no feature owns once an engine is gone."""
 
-from sqlalchemy import delete, exists, select, tuple_
+from collections.abc import Sequence
+
+from sqlalchemy import exists, select
 
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, find_keys, remove_found
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.store.tables import EngineTotalsRow
 
+_KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
+_IS_GONE = ~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id)
+"""Selects totals of engines that are gone; such engines are empty, so their totals are zero."""
 
-async def remove_gone_totals(session: Session, limit: int) -> int:
-    """Remove up to `limit` totals of engines that are gone; return the count.
 
-    Such engines are empty, so their totals are zero.
-    """
-    key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
-    gone = (
-        select(*key)
-        .where(~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("gone")
-    )
-    statement = (
-        delete(EngineTotalsRow)
-        .where(tuple_(*key).in_(select(gone)))
-        .returning(EngineTotalsRow.backend)
-        .execution_options(synchronize_session=False)
-    )
-    return len((await session.execute(statement)).all())
+async def find_gone_totals(session: Session, limit: int) -> Sequence[Key]:
+    """Find up to `limit` totals of engines that are gone; for a sweep."""
+    return await find_keys(session, select(*_KEY).where(_IS_GONE).limit(limit))
+
+
+async def remove_gone_totals(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Remove totals of an engine that is gone; return the count."""
+    return await remove_found(EngineTotalsRow, _KEY, session, engine_id, keys, _IS_GONE)

@@ -1,0 +1,124 @@
+"""Claims of a worker: it finds operations by itself, or by the hints that others leave."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+from time import monotonic
+
+import structlog
+
+from app.adapters.db.session import Database
+from app.kernel.clock import Clock
+from app.kernel.errors import Unavailable
+from app.platform.operations.logic.states import SOON
+from app.platform.operations.store import finding, hints, leases, queue, ticks
+from app.platform.operations.store.finding import FreeOperation
+from app.platform.operations.store.hints import Hint
+from app.platform.operations.store.leases import Claim, WantedOperations
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+_FULL_LOOK = "operations.fullLook"
+"""The tick of the looks over all engines."""
+
+
+class Claiming:
+    """The claims of one worker.
+
+    A single server finds operations of all engines by an index. A distributed one would ask every
+    shard at each look. There, a worker reads which engines have work, and asks for theirs alone.
+    """
+
+    def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
+        self._db = db
+        self._clock = clock
+        self._lease = timedelta(seconds=settings.worker_lease_seconds)
+        self._interval = timedelta(seconds=settings.worker_full_look_seconds)
+        self._looked: float | None = None
+
+    async def claim(self) -> Claim | None:
+        """Claim the operation that has been due longest and whose key is free."""
+        if not self._db.is_distributed:
+            return await self._claim_any()
+        await self._look_at_all()
+        return await self._claim_by_hints()
+
+    async def take(self, wanted: WantedOperations) -> Claim | None:
+        """Claim one of some operations of an engine, unless others have them all."""
+        owner = secrets.token_hex(8)
+        async with self._db.transaction() as session:
+            return await leases.take(session, wanted, owner, self._clock.now(), self._lease)
+
+    async def quiet_seconds(self) -> float:
+        """Return how long nothing becomes due of which no notice comes."""
+        now, longest = self._clock.now(), SOON
+        if self._db.is_distributed:
+            longest = min(longest, self._interval)
+            due = await hints.next_due(self._db, now)
+        else:
+            async with self._db.snapshot() as session:
+                due = await queue.next_due(session, now)
+        quiet = longest if due is None else min(longest, due - now)
+        return quiet.total_seconds()
+
+    async def _claim_any(self) -> Claim | None:
+        now = self._clock.now()
+        lost: list[str] = []
+        while found := await finding.find(self._db, now, lost):
+            for _, theirs in groupby(found, attrgetter("engine_id")):
+                if (claim := await self.take(_wanted(list(theirs), now))) is not None:
+                    return claim
+            lost += [each.operation_id for each in found]
+        return None
+
+    async def _claim_by_hints(self) -> Claim | None:
+        now = self._clock.now()
+        seen: list[int] = []
+        while read := await hints.read(self._db, now, seen):
+            for hint in read:
+                try:
+                    claim = await self._claim_of(hint, now)
+                except Unavailable as error:
+                    # If only the node of this engine is away, others go on.
+                    log.warning("worker.claim_failed", engine=hint.engine_id, reason=error.reason)
+                    await hints.settle(self._db, hint, now + SOON)
+                    continue
+                if claim is not None:
+                    return claim
+            seen += [hint.engine_id for hint in read]
+        return None
+
+    async def _claim_of(self, hint: Hint, now: datetime) -> Claim | None:
+        """Claim an operation of an engine, and note when it has work next."""
+        found = await finding.find_of_engine(self._db, hint.engine_id, now)
+        claim = await self.take(_wanted(found, now)) if found else None
+        if found and claim is None:
+            # Others hold what was found, and note it themselves.
+            return None
+        taken = claim.owned.operation_id if claim is not None else None
+        left = [each.due_time for each in found if each.operation_id != taken]
+        due = left[0] if left else await finding.next_of_engine(self._db, hint.engine_id, now)
+        await hints.settle(self._db, hint, due)
+        return claim
+
+    async def _look_at_all(self) -> None:
+        """Leave hints of all engines with due work, once per interval for all workers.
+
+        A process that was killed after a commit has left none.
+        """
+        at = monotonic()
+        if self._looked is not None and at - self._looked < self._interval.total_seconds():
+            return
+        self._looked = at
+        async with self._db.transaction() as session:
+            is_mine = await ticks.take_tick(session, _FULL_LOOK, self._interval)
+        if is_mine and (engines := await finding.find_engines(self._db, self._clock.now())):
+            await hints.leave(self._db, dict(engines))
+
+
+def _wanted(found: Sequence[FreeOperation], now: datetime) -> WantedOperations:
+    """Return what was found in an engine, of which one that is still due is to be claimed."""
+    return WantedOperations(found[0].engine_id, [each.operation_id for each in found], now)

@@ -1,0 +1,87 @@
+"""Operations that a worker may claim, found without locks; `leases.take` locks one and takes it.
+
+Each function sends one statement as a transaction of its own.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from app.adapters.db.session import Database
+
+_MOST = 8
+"""Operations found at once: as many workers can take one each without looking again."""
+_MOST_ENGINES = 1_000
+"""Engines found by one look over all of them."""
+# A running operation was due when it was claimed, so the due time bounds the index scan.
+_IS_FREE = """
+    o.due_time <= $1::timestamptz
+    and (o.state = 'PENDING' or (o.state = 'RUNNING' and o.lease_until < statement_timestamp()))
+    and not exists (
+        select 1 from operations as other
+        where other.engine_id = o.engine_id and other.key = o.key
+            and other.state = 'RUNNING' and other.operation_id <> o.operation_id
+    )
+"""
+_FIND = f"""
+select o.engine_id, o.operation_id, o.due_time
+from operations as o
+where {_IS_FREE} and {{which}}
+order by o.due_time, o.operation_id
+limit {{limit}}
+"""  # noqa: S608 - of constants
+_FIRST = _FIND.format(which="true", limit=1).encode()
+_OTHERS = _FIND.format(which="o.operation_id <> all($2::text[])", limit=_MOST).encode()
+_OF_ENGINE = _FIND.format(which="o.engine_id = $2::bigint", limit=_MOST).encode()
+_NEXT_OF_ENGINE = b"""
+select least(
+    min(due_time) filter (where state = 'PENDING' and due_time > $1::timestamptz),
+    min(lease_until) filter (where state = 'RUNNING')
+)
+from operations
+where engine_id = $2::bigint and (state = 'PENDING' or state = 'RUNNING')
+"""
+_ENGINES = f"""
+select o.engine_id, min(o.due_time) as oldest
+from operations as o
+where {_IS_FREE}
+group by o.engine_id
+order by oldest
+limit {_MOST_ENGINES}
+""".encode()  # noqa: S608 - of constants
+
+
+class FreeOperation(NamedTuple):
+    """An operation that may be claimed."""
+
+    engine_id: int
+    operation_id: str
+    due_time: datetime
+
+
+async def find(db: Database, now: datetime, but: Collection[str]) -> list[FreeOperation]:
+    """Return the operation of any engine that has been due longest and whose key is free.
+
+    Where others took those named by `but`, return the next few.
+    """
+    statement, values = (_OTHERS, [now, list(but)]) if but else (_FIRST, [now])
+    return [FreeOperation(*row) for row in await db.run(statement, values, is_change=True)]
+
+
+async def find_of_engine(db: Database, engine_id: int, now: datetime) -> list[FreeOperation]:
+    """Return the few of an engine's operations that have been due longest, with free keys."""
+    rows = await db.run(_OF_ENGINE, [now, engine_id], is_change=True)
+    return [FreeOperation(*row) for row in rows]
+
+
+async def next_of_engine(db: Database, engine_id: int, now: datetime) -> datetime | None:
+    """Return when an engine's next operation becomes due, or its next lease ends."""
+    due: datetime | None
+    ((due,),) = await db.run(_NEXT_OF_ENGINE, [now, engine_id], is_change=True)
+    return due
+
+
+async def find_engines(db: Database, now: datetime) -> Sequence[tuple[int, datetime]]:
+    """Return the engines with operations that may be claimed, each with its oldest due time."""
+    rows = await db.run(_ENGINES, [now], is_change=True)
+    return [(engine_id, due) for engine_id, due in rows]
