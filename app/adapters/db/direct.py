@@ -5,7 +5,7 @@ of the most frequent requests bypass it, on connections opened and given up by t
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -35,13 +35,10 @@ class DirectConnections:
         self._is_closed = False
         self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
 
-    async def run(
-        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
-    ) -> Sequence[Row]:
+    async def run(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
-        Values are named, as `%(name)s`, or numbered, as `$1`. With numbers the rows come in binary
-        form, which is faster on both sides.
+        Values are numbered, as `$1`. The rows come in binary form, which is faster on both sides.
 
         Raises:
             psycopg.Error: raised by the driver.
@@ -52,9 +49,8 @@ class DirectConnections:
         try:
             connection = await self._take()
             try:
-                has_names = isinstance(values, Mapping)
-                cursor = connection.cursor() if has_names else AsyncRawCursor(connection)
-                await cursor.execute(statement, values, binary=not has_names)
+                cursor = AsyncRawCursor(connection)
+                await cursor.execute(statement, values, binary=True)
                 return await cursor.fetchall()
             finally:
                 await self._keep(connection)
