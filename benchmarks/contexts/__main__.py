@@ -1,14 +1,16 @@
 """Contexts of sessions: `python -m benchmarks.contexts [--rounds N] [--recall]`.
 
 First, the latency and the pages read of `:context` for sessions of 100, 1,000 and 10,000 events,
-asked in turn by one caller in this process. Then the calls and tokens of the summariser over 100
-exchanges of 100 tokens, for every strategy, by a model that counts a quarter of the characters
-and answers with as many as it may; beside them what was once published. Last, the latency of
-`sessions/-:recall` over 100 sessions of 50 events, for a sentence of the first and for a word that
-every event has.
+asked in turn by one caller in this process. Then the longest time for which a context of 20,000
+short events holds the event loop: by the clock, and in CPU time of this process, which leaves out
+what others take. Then the calls and tokens of the summariser over 100 exchanges of 100 tokens,
+for every strategy, by a model that counts a quarter of the characters and answers with as many as
+it may; beside them what was once published. Last, the latency of `sessions/-:recall` over 100
+sessions of 50 events, for a sentence of the first and for a word that every event has.
 """
 
 import argparse
+import gc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +20,10 @@ import numpy as np
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
-from app.process.serving import open_process, run
+from app.process.serving import GARBAGE, open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
+from benchmarks.contexts.holds import report_holds
 from benchmarks.surroundings import data_folder, unread_logs
 
 _SIZES = (100, 1_000, 10_000)
@@ -156,10 +159,14 @@ async def _recalled(bank: Bank, rounds: int) -> None:
 async def _measure(folder: Path, rounds: int, *, is_recall_alone: bool) -> None:
     settings = Settings(data_dir=folder, admin_key=KEY, embedder=EmbedderChoice.HASH)
     async with open_process(settings) as found:
+        # As a server does once it has started.
+        gc.freeze()
+        gc.set_threshold(*GARBAGE)
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         model = ScriptedTextModel(_longest, model_id="scripted:quarter", max_input_tokens=10**6)
         if not is_recall_alone:
             await _grown(Bank.over(resources), rounds)
+            await report_holds(Bank.over(resources))
             await _summarised(Bank.over(replace(resources, models=TextModels(model))))
         await _recalled(Bank.over(resources), rounds)
 

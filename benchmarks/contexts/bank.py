@@ -44,11 +44,20 @@ class Bank:
     ) -> Json:
         """Send a request about sessions; return its answer."""
         content = b"" if body is None else json.dumps(body).encode()
-        sent = Sent(method, (_SESSIONS + path).encode(), query, _HEADERS, content)
+        found: Json = json.loads(
+            await self._sent(Sent(method, _path(path), query, _HEADERS, content))
+        )
+        return found
+
+    async def answer(self, path: str, body: Mapping[str, object]) -> bytes:
+        """Send a request about a session; return its answer as it came."""
+        content = json.dumps(body).encode()
+        return await self._sent(Sent("POST", _path(path), b"", _HEADERS, content))
+
+    async def _sent(self, sent: Sent) -> bytes:
         answer = await call(self.app, sent)
         assert answer.status == 200, (answer.status, answer.body)
-        found: Json = json.loads(answer.body)
-        return found
+        return answer.body
 
     async def new_session(
         self, session: str, policy: Mapping[str, object] | None = None, user: str = "42"
@@ -57,11 +66,11 @@ class Bank:
         body = {"userId": user, **({"memoryPolicy": policy} if policy else {})}
         await self.send("POST", "", body, f"sessionId={session}".encode())
 
-    async def fill(self, session: str, events: int) -> None:
-        """Append so many events of 200 characters, a user's and an agent's in turn."""
+    async def fill(self, session: str, events: int, chars: int = 200) -> None:
+        """Append so many events of that length, a user's and an agent's in turn."""
         for begin in range(0, events, _BATCH):
             numbers = range(begin, min(events, begin + _BATCH))
-            batch = [_event(number) for number in numbers]
+            batch = [_event(number, chars) for number in numbers]
             await self.send("POST", f"/{session}/events:batch", {"events": batch})
 
     async def exchange(self, session: str, number: int) -> None:
@@ -101,7 +110,11 @@ class Bank:
         await self.context(session, body)
 
 
-def _event(number: int) -> Json:
+def _path(path: str) -> bytes:
+    return (_SESSIONS + path).encode()
+
+
+def _event(number: int, chars: int = 200) -> Json:
     is_users = number % 2 == 0
     return {
         "author": "user" if is_users else "agent",
@@ -109,11 +122,11 @@ def _event(number: int) -> Json:
         "timestamp": "2026-01-15T12:00:00Z",
         "content": {
             "role": "user" if is_users else "model",
-            "parts": [{"text": _words(number)}],
+            "parts": [{"text": _words(number, chars)}],
         },
     }
 
 
-def _words(number: int) -> str:
+def _words(number: int, chars: int = 200) -> str:
     said = f"Message {number} says that the parcel of week {number} has arrived. "
-    return (said * 5)[:199] + "."
+    return (said * 5)[: chars - 1] + "."

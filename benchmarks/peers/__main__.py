@@ -60,6 +60,8 @@ ENTRIES = (
     Entry(BY_VECTOR, "ours", "ours", ("search",), {"MEMORY_BANK_RANKING": "vector"}),
 )
 KINDS = ("search", "write")
+_BY_VECTOR_BAR, _BAR = 1.0, 1.3
+"""Of LangGraph's CPU time; hybrid searches do more than its own, and its writes share batches."""
 
 
 @dataclass(frozen=True)
@@ -144,15 +146,16 @@ def _line(title: str, cell: Cell, floor: Cell) -> str:
 
 
 def judge(memories: int, cells: dict[Key, Cell]) -> None:
-    """Print how ours stands to LangGraph in CPU time."""
+    """Print how ours stands to LangGraph in CPU time, beside the most that it may take."""
     for kind in KINDS:
         for callers in CALLERS:
             peer = cells[kind, callers, LANGGRAPH].cpu
             for title in (HYBRID, BY_VECTOR):
                 if (own := cells.get((kind, callers, title))) is not None:
+                    bar = _BY_VECTOR_BAR if title == BY_VECTOR else _BAR
                     print(
                         f"{title}, {kind}, bank of {memories:,}, {callers} at once:"
-                        f" {own.cpu / peer:.2f} of LangGraph's CPU time (bar: below 1)"
+                        f" {own.cpu / peer:.2f} of LangGraph's CPU time (bar: {bar})"
                     )
 
 

@@ -68,6 +68,7 @@ _ASSIGNED = {"headers", "timeout_keep_alive"}
 """Those of them that the guard assigns."""
 _CYCLE = {
     "disconnected": False,
+    "expected_content_length": 0,
     "keep_alive": True,
     "message_event": asyncio.Event,
     "response_complete": False,

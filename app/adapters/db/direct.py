@@ -5,7 +5,7 @@ of the most frequent requests bypass it, on connections opened and given up by t
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -40,13 +40,11 @@ class DirectConnections:
         self._is_closed = False
         self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
 
-    async def run(
-        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
-    ) -> Sequence[Row]:
+    async def run(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
-        It is sent again where a shard has just been split. Values are named, as `%(name)s`, or
-        numbered, as `$1`. With numbers the rows come in binary form, which is faster on both sides.
+        It is sent again where a shard has just been split. Values are numbered, as `$1`; the rows
+        come in binary form, which is faster on both sides.
 
         Raises:
             psycopg.Error: raised by the driver.
@@ -62,16 +60,13 @@ class DirectConnections:
             await asyncio.sleep(pause)
         return await self._run_once(statement, values)
 
-    async def _run_once(
-        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
-    ) -> Sequence[Row]:
+    async def _run_once(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
         await self._enter()
         try:
             connection = await self._take()
             try:
-                has_names = isinstance(values, Mapping)
-                cursor = connection.cursor() if has_names else AsyncRawCursor(connection)
-                await cursor.execute(statement, values, binary=not has_names)
+                cursor = AsyncRawCursor(connection)
+                await cursor.execute(statement, values, binary=True)
                 return await cursor.fetchall()
             finally:
                 await self._keep(connection)

@@ -289,11 +289,7 @@ class Database:
         return where
 
     async def run(
-        self,
-        statement: bytes,
-        values: Mapping[str, Any] | Sequence[Any],
-        *,
-        is_change: bool = False,
+        self, statement: bytes, values: Sequence[Any], *, is_change: bool = False
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 

@@ -1,11 +1,12 @@
-"""SQLAlchemy statements as texts for the driver, compiled once.
+"""Hot statements as texts for the driver, with numbers in place of named values.
 
-A hot statement that is long, or varies between requests, is written with SQLAlchemy as usual, with
-a `bindparam` for each value, and sent as text (`app/adapters/db/direct.py`).
+With names, the driver would parse a long text at every use: `app/adapters/db/direct.py` sends
+numbers only. A hot statement that varies between requests is written with SQLAlchemy as usual, with
+a `bindparam` for each value, and compiled once.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,21 +23,29 @@ _DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no 
 def prepared(
     statement: Select[*tuple[Any, ...]], values: Mapping[str, Any]
 ) -> tuple[bytes, list[Any]]:
-    """Return the cached text of a statement, and its values in the driver's order.
-
-    Values are numbered: with names, the driver would parse a long text at every use.
-    """
+    """Return the cached text of a statement, and its values in the driver's order."""
     text, names, literals = _compiled(statement)
     return text, [_to_parameter(values.get(name, literals[name])) for name in names]
 
 
 @cache
-def _compiled(statement: Select[*tuple[Any, ...]]) -> tuple[bytes, list[str], dict[str, Any]]:
+def _compiled(
+    statement: Select[*tuple[Any, ...]],
+) -> tuple[bytes, Sequence[str], dict[str, Any]]:
     compiled = statement.compile(dialect=_DIALECT)
-    names = list(dict.fromkeys(_NAME.findall(str(compiled))))
+    return *numbered(str(compiled)), dict(compiled.params)
+
+
+@cache
+def numbered(text: str) -> tuple[bytes, Sequence[str]]:
+    """Return a text with numbers in place of its names, and the names in the numbers' order.
+
+    There may be only a few such texts: all are kept.
+    """
+    names = list(dict.fromkeys(_NAME.findall(text)))
     numbers = {name: number for number, name in enumerate(names, 1)}
-    text = _NAME.sub(lambda match: f"${numbers[match[1]]}", str(compiled))
-    return text.replace("%%", "%").encode(), names, dict(compiled.params)
+    result = _NAME.sub(lambda match: f"${numbers[match[1]]}", text)
+    return result.replace("%%", "%").encode(), names
 
 
 def _to_parameter(value: object) -> object:

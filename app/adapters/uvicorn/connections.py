@@ -32,6 +32,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from app.adapters.uvicorn.answers import AnswerTransport
 from app.adapters.uvicorn.heads import Headers, has_body, has_one_host
 from app.adapters.uvicorn.room import RESERVED, Room, Rooms, no_room
 from app.adapters.uvicorn.unsent import Unsent
@@ -120,7 +121,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is
         super().connection_made(transport)
         self._unsent = Unsent(transport, self.bounds.send_seconds, self._drop)
-        self._ending = _Ending(self)
+        self._answers = AnswerTransport(transport, self.end)
         room = self.rooms.enter(self, self.loop.time())
         if room is None:
             self._turn_away()
@@ -151,7 +152,7 @@ class Connection(HttpToolsProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self.rooms.leave(self)
-        self._ending.close = self.transport.close
+        self._answers.let_go()
         self._await(None)
         self._unsent.end()
         self._unset_keepalive_if_required()
@@ -213,7 +214,7 @@ class Connection(HttpToolsProtocol):
         if self._is_reserved:
             self.scope["state"][RESERVED] = True
         super().on_headers_complete()
-        self.cycle.transport = self._ending  # type: ignore[assignment]  # what it uses of one
+        self.cycle.transport = self._answers  # type: ignore[assignment]  # what it uses of one
         if self._is_reserved:
             self.cycle.keep_alive = False
         self._phase = _Phase.BODY
@@ -248,6 +249,7 @@ class Connection(HttpToolsProtocol):
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
+        self._answers.begin(cycle)
         super()._start_asgi_task(cycle, app)
 
     # Missing input
@@ -316,6 +318,7 @@ class Connection(HttpToolsProtocol):
         """Close after the client has had time to read its answer."""
         self._unset_keepalive_if_required()
         self.rooms.linger(self)
+        self._answers.flush()
         self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self._close)
 
@@ -345,6 +348,7 @@ class Connection(HttpToolsProtocol):
 
     @override
     def on_response_complete(self) -> None:
+        self._answers.flush()
         super().on_response_complete()
         if self.transport.is_closing():
             self._unsent.watch()
@@ -372,15 +376,6 @@ class Connection(HttpToolsProtocol):
     def _drop(self) -> None:
         CLOSED.labels("answer_not_taken").inc()
         self.transport.abort()
-
-
-class _Ending:
-    """The transport of a connection as seen by its requests."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.write = connection.transport.write
-        self.is_closing = connection.transport.is_closing
-        self.close = connection.end
 
 
 class _RefusedError(ValueError):

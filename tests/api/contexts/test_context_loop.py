@@ -1,16 +1,20 @@
 """What a context costs others: long work is done aside, and no transaction waits for it."""
 
+import asyncio
+import json
 import threading
+import time
 from typing import Any
 
 import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.conversation.contexts.services.answers import ContextPrompt
+from app.conversation.contexts.services.answers import ContextPrompt, encoded
 from app.conversation.strategies.logic.rendering import render
 from app.conversation.strategies.services.scales import Scale
 from app.kernel.errors import Reason
+from app.platform.sessions.logic.event_text import text_of
 from tests.support.contexts import context, detail, of_events
 from tests.support.sessions import new_path
 
@@ -30,6 +34,45 @@ async def test_many_short_events_are_rendered_aside(
     await context(client, path, policy={"strategy": "window", "window": 2})
     long, short = (thread is threading.main_thread() for thread in threads)
     assert (long, short) == (False, True)
+
+
+async def test_the_loop_turns_while_events_are_read(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn, turns = 0, []
+
+    def noted(content: Any) -> str:
+        turns.append(turn)
+        # Longer than any work may take between two turns.
+        time.sleep(0.002)
+        return text_of(content)
+
+    async def count() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    path = await of_events(client, 50, tokens=1)
+    monkeypatch.setattr("app.platform.sessions.store.event_texts.text_of", noted)
+    counting = asyncio.create_task(count())
+    await context(client, path)
+    counting.cancel()
+    assert len(turns) == len(set(turns)) == 50
+
+
+def test_items_of_lists_are_encoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    dumps, values = json.dumps, list[object]()
+
+    def noted(value: object, **options: Any) -> str:
+        values.append(value)
+        return dumps(value, **options)
+
+    answer = {"messages": [{"content": "Käse"}, {"content": "Tee"}], "tokens": {"total": 3}}
+    monkeypatch.setattr("json.dumps", noted)
+    assert encoded(answer) == dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+    assert encoded({"messages": []}) == b'{"messages":[]}'
+    assert not any(isinstance(value, list) for value in values)
 
 
 async def test_the_system_prompt_is_weighed_before_a_transaction_is_open(

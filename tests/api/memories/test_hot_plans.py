@@ -9,7 +9,7 @@ _PLANNED = b"select current_setting('plan_cache_mode'), current_setting('enable_
 
 async def test_hot_statements_are_planned_once_and_enter_by_an_index(database: Database) -> None:
     # A plan for any scope would read the whole table for a small one beside a large one.
-    (row,) = await database.run(_PLANNED, {})
+    (row,) = await database.run(_PLANNED, [])
     assert tuple(row) == ("force_generic_plan", "off")
 
 
@@ -18,6 +18,6 @@ async def test_nodes_of_a_cluster_plan_hot_statements_with_their_values(
 ) -> None:
     database = Database(open_engine(database_url, settings))
     database.is_distributed = True
-    (row,) = await database.run(_PLANNED, {})
+    (row,) = await database.run(_PLANNED, [])
     await database.close()
     assert tuple(row) == ("auto", "on")

@@ -1,5 +1,6 @@
 """Response of a context: the shown content, and the account of every token and event."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,6 +152,23 @@ class Composed:
             ],
             "omitted": _ranges_to_json(composition.omitted),
         }
+
+
+def encoded(answer: Mapping[str, Any]) -> bytes:
+    """Return an answer as JSON; each item of its lists is encoded by itself.
+
+    The encoder keeps every other thread waiting until it is done, the event loop's among them.
+    """
+    fields = (
+        f"[{','.join(map(_to_json, value))}]" if isinstance(value, list) else _to_json(value)
+        for value in answer.values()
+    )
+    pairs = (f"{_to_json(name)}:{field}" for name, field in zip(answer, fields, strict=True))
+    return f"{{{','.join(pairs)}}}".encode()
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _joined(seqs: Iterable[int]) -> list[tuple[int, int]]:

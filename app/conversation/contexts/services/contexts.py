@@ -1,7 +1,6 @@
 """Composition of contexts for prompts."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +19,7 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services import included
-from app.conversation.contexts.services.answers import Composed, ContextPrompt
+from app.conversation.contexts.services.answers import Composed, ContextPrompt, encoded
 from app.conversation.strategies.logic.budgets import BudgetTooSmall
 from app.conversation.strategies.logic.composing import compose, shares_of
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
@@ -201,7 +200,7 @@ class ContextService:
             answer["estimatedCost"] = cost
         if request.preview:
             answer["isPreview"] = True
-        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+        return encoded(answer)
 
     async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:
         """Read the session's content in one snapshot, and compose it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Database
+from app.adapters.db.texts import numbered
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
@@ -53,7 +54,9 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
         "location": engine.location,
         "now": now,
     }
-    rows = await db.run(_GET.format(reach=reach).encode(), {**parameters, **values})
+    statement, names = numbered(_GET.format(reach=reach))
+    parameters |= values
+    rows = await db.run(statement, [parameters[name] for name in names])
     if not rows:
         raise NotFound.of(engine)
     project, location, *columns = rows[0]
@@ -109,4 +112,5 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     }
     for part in _PARTS:
         values |= part.values(rows[part.name])
-    return bool(await db.run(_CREATE.encode(), values, is_change=True))
+    statement, names = numbered(_CREATE)
+    return bool(await db.run(statement, [values[name] for name in names], is_change=True))

@@ -28,6 +28,7 @@ from sqlalchemy import (
     select,
 )
 
+from app.adapters.cooperative import each
 from app.adapters.db.arrays import rows_of
 from app.adapters.db.bindings import table_of
 from app.adapters.db.session import Session
@@ -108,7 +109,7 @@ async def list_event_texts(
     order = page.c.seq.desc() if newest else page.c.seq
     sized = _with_sizes(page, order)
     statement = _contents(sized, with_files=with_files).order_by(sized.c.seq)
-    return [_event_of(row) for row in await session.execute(statement)]
+    return await each(await session.execute(statement), _event_of)
 
 
 async def list_newest_texts(
@@ -146,7 +147,7 @@ async def list_newest_texts(
     )
     sized = _with_sizes(page, page.c.place, page.c.seq.desc())
     statement = _contents(sized, with_files=False).order_by(sized.c.place, sized.c.seq.desc())
-    return [_event_of(row) for row in await session.execute(statement)]
+    return await each(await session.execute(statement), _event_of)
 
 
 async def list_raw_events(
