@@ -70,6 +70,13 @@ class Settings(
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: Port = Field(DEFAULT_PORT, description="Port; 0 picks a free one.")
+    processes: int = Field(
+        1,
+        ge=1,
+        le=256,
+        description="Processes of `serve`, which share the port, or of `worker`: as many as cores,"
+        " a tenth fewer beside Postgres.",
+    )
     data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
     log_level: LogLevel = Field(

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
-_MAX_CONNECTIONS = 10
+MAX_CONNECTIONS = 10
 _FRESH_SECONDS = 1.0
 """Idle time after which a connection is checked: a database restart may have broken it."""
 
@@ -33,7 +33,7 @@ class DirectConnections:
         self.waiting = 0
         """Statements that wait for a connection."""
         self._is_closed = False
-        self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
+        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
     async def run(
         self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]

@@ -1,0 +1,31 @@
+"""The place of a process among those of one command."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from socket import socket
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a process takes over from the command that started it; by default nothing.
+
+    Attributes:
+        works: whether a server with the embedded database also runs the worker.
+        database: the address of the embedded database, if another process runs it.
+        is_first: whether it makes the first key, and announces the service.
+        count: the processes of its kind, which all have connections.
+        api: the socket of the API, if it is open already.
+        probes: the socket of health and metrics, if it is open already.
+        tell_up: called once the process does its work.
+    """
+
+    works: bool = True
+    database: str | None = None
+    is_first: bool = True
+    count: int = 1
+    api: socket | None = None
+    probes: socket | None = None
+    tell_up: Callable[[], None] = lambda: None
+
+
+ALONE = Place()
