@@ -52,3 +52,5 @@ def _open(host: str, port: int, names: str) -> socket:
         raise ServeError(
             f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
         ) from error
+    except OverflowError:
+        raise ServeError(f"Cannot listen on port {port}; choose another {names}.") from None

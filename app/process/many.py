@@ -10,6 +10,7 @@ from importlib import import_module
 from socket import socket
 
 from app.adapters.metrics import added_up, forget_gauges, forget_parent
+from app.adapters.uvicorn.sharing import Share, Shares
 from app.process.listening import (
     ServeError,
     open_api_socket,
@@ -42,7 +43,9 @@ def serve(settings: Settings, *, works: bool) -> int:
     probes = _probes(settings.metrics_port, partial(open_metrics_socket, settings), settings)
     with added_up():
         _prepare()
-        return _Servers(_for_many(settings), api, probes).run(works=works)
+        return _Servers(_for_many(settings), api, probes, Shares(settings.processes)).run(
+            works=works
+        )
 
 
 def work(settings: Settings) -> int:
@@ -91,6 +94,7 @@ class _Servers:
     settings: Settings
     api: socket
     probes: _Listeners
+    shares: Shares
     _url: str | None = None
     """The address of the embedded database."""
 
@@ -101,9 +105,13 @@ class _Servers:
         database = Role(_DATABASE, self._keep_database, self._found, outlives=True)
         worker = Role(_WORKER, self._work)
         waves = [[first], [*others, *([worker] if is_own and works else [])]]
-        return _supervisor(self.settings, [self.api, *self.probes]).run(
-            [[database], *waves] if is_own else waves
-        )
+        supervisor = _supervisor(self.settings, [self.api, *self.probes], self._leave)
+        return supervisor.run([[database], *waves] if is_own else waves)
+
+    def _leave(self, name: str) -> None:
+        forget_gauges(name)
+        if name.isdigit():
+            self.shares.leave(int(name))
 
     def _numbers(self) -> range:
         return range(self.settings.processes)
@@ -122,6 +130,7 @@ class _Servers:
             is_first=number == 0 and start.is_first,
             count=self.settings.processes,
             api=self.api,
+            share=Share(self.shares, number),
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
         )
@@ -169,12 +178,14 @@ class _Workers:
         return _run(partial(work_one, self.settings, place=place), unused)
 
 
-def _supervisor(settings: Settings, listeners: _Listeners) -> Supervisor:
+def _supervisor(
+    settings: Settings, listeners: _Listeners, leave: Callable[[str], None] = lambda _: None
+) -> Supervisor:
     return Supervisor(
         stop_seconds=settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS,
         # New connections are refused at once, rather than kept waiting for nobody.
         on_stop=partial(_close, listeners),
-        on_end=forget_gauges,
+        on_end=leave,
     )
 
 

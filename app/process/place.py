@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from socket import socket
 
+from app.adapters.uvicorn.sharing import Share
+
 
 @dataclass(frozen=True)
 class Place:
@@ -15,6 +17,7 @@ class Place:
         is_first: whether it makes the first key, and announces the service.
         count: the processes of its kind, which all have connections.
         api: the socket of the API, if it is open already.
+        share: of the connections of that socket, where other processes have it, too.
         probes: the socket of health and metrics, if it is open already.
         tell_up: called once the process does its work.
     """
@@ -24,6 +27,7 @@ class Place:
     is_first: bool = True
     count: int = 1
     api: socket | None = None
+    share: Share | None = None
     probes: socket | None = None
     tell_up: Callable[[], None] = lambda: None
 

@@ -20,6 +20,7 @@ from app.adapters.llm.factory import open_embedder
 from app.adapters.resources import Resources, open_resources
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
+from app.adapters.uvicorn.sharing import Share
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -205,7 +206,8 @@ async def serving(
                 bound = place.probes or open_metrics_socket(settings)
                 await probes.enter_async_context(_probing(resources, bound))
             bound = place.api or open_api_socket(settings)
-            yield await server.enter_async_context(_listening(settings, resources, bound))
+            listening = _listening(settings, resources, bound, place.share)
+            yield await server.enter_async_context(listening)
         finally:
             resources.stopping.set()
             await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
@@ -213,7 +215,7 @@ async def serving(
 
 @asynccontextmanager
 async def _listening(
-    settings: Settings, resources: Resources, listener: socket
+    settings: Settings, resources: Resources, listener: socket, share: Share | None
 ) -> AsyncIterator[Listening]:
     with listener as bound:
         # In a thread: templates take a second to compile, for which a slow machine's watchdog would
@@ -222,7 +224,7 @@ async def _listening(
         _keep_what_is_there()
         gate: Gate = app.state.gate
         http = connections_of(settings, gate.limits.give_up_body, render_last)
-        async with served(app, settings, bound, http) as task:
+        async with served(app, settings, bound, http, share) as task:
             yield Listening(bound.getsockname()[1], task)
 
 

@@ -132,7 +132,13 @@ class Settings(
     )
     database_behind_pooler: bool = Field(
         False,
-        description="Behind a transaction pooler: no prepared statements or session settings.",
+        description="Behind a transaction pooler: no session settings, and no prepared statements"
+        " unless `database_pooler_prepared` is set.",
+    )
+    database_pooler_prepared: bool = Field(
+        False,
+        description="Prepared statements behind the pooler: for PgBouncer from 1.22 on, with its"
+        " `max_prepared_statements` at 200 or more.",
     )
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
@@ -299,6 +305,17 @@ class Settings(
             raise PydanticCustomError("constants", message, {"names": ", ".join(sorted(unknown))})
         constants = {name: given[name] for name in CONSTANTS & given.keys()}
         return {**given, "tuning": {**known, **constants}} if constants else given
+
+    @model_validator(mode="after")
+    def _check_pooler(self) -> Self:
+        """Refuse a pooler's setting without a pooler."""
+        if self.database_pooler_prepared and not self.database_behind_pooler:
+            raise PydanticCustomError(
+                "pooler",
+                "MEMORY_BANK_DATABASE_POOLER_PREPARED must be false unless"
+                " MEMORY_BANK_DATABASE_BEHIND_POOLER is true; got true.",
+            )
+        return self
 
     @classmethod
     @override

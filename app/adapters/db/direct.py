@@ -96,7 +96,8 @@ class DirectConnections:
         opened.detach()
         try:
             await connection.set_autocommit(True)
-            if connection.prepare_threshold is not None:
+            # Without settings it is a pooler's, for which they would outlive the transaction.
+            if connection.info.options:
                 # Hot statements select by a key or by one scope, whatever the values, and planning
                 # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")

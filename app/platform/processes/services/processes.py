@@ -84,6 +84,8 @@ class Heart:
     async def beat(self) -> None:
         """Look for the fence, then store the state of the process. Opens short transactions."""
         db, wanted = self.resources.db, await asyncio.to_thread(wanted_revision)
+        # Another process may answer for this one with its metrics.
+        await db.show_pool()
         async with db.snapshot() as session:
             connection = await session.connection()
             other = await connection.run_sync(other_revision, wanted)
