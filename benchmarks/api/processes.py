@@ -243,16 +243,16 @@ def _load() -> str:
     return " ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
-def main() -> None:
-    """Measure as the command line says."""
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read options, of the command line by default."""
     parser = argparse.ArgumentParser(description="What several processes answer together.")
     parser.add_argument("--processes", type=int, nargs="+", help="default: 1, 2, 4 ... all cores")
     parser.add_argument("--seconds", type=float, default=10, help="length of one measurement")
     parser.add_argument("--connections", type=int, help="default: 16, or 8 a process if more")
     parser.add_argument("--embedder", choices=["hash", "minilm"], default="hash")
     parser.add_argument("--routes", nargs="+", choices=list(_ROUTES), default=list(_ROUTES))
-    report(parser.parse_args())
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":
-    main()
+    report(parsed())
