@@ -11,7 +11,7 @@ from socket import create_server
 import httpx
 
 from benchmarks.processes import below
-from tests.support.live import KEY, LiveServer, fresh_server
+from tests.support.live import KEY, LiveServer, start_fresh, stop
 
 SOON_SECONDS = 90
 """Longer than anything takes beside load: to fail by, not to measure with."""
@@ -69,9 +69,7 @@ class Many:
         with self.client() as client:
             told = client.get(f"{self.server.url}/v1/server").json()["processes"]
         return [
-            process["pid"]
-            for process in told
-            if process["kind"] == kind and lives(process["pid"])
+            process["pid"] for process in told if process["kind"] == kind and lives(process["pid"])
         ]
 
     def all(self) -> list[int]:
@@ -115,7 +113,7 @@ def await_end(pids: list[int]) -> None:
 
 @contextmanager
 def many(folder: Path, count: int, **settings: str) -> Iterator[Many]:
-    """Run so many processes beside the block, on the embedded Postgres unless told otherwise."""
+    """Run so many processes with the embedded Postgres; stop them after the block, if it has not."""
     port = _free_ports(count)
     given = {
         "MEMORY_BANK_PROCESSES": str(count),
@@ -124,10 +122,14 @@ def many(folder: Path, count: int, **settings: str) -> Iterator[Many]:
         "MEMORY_BANK_LOG_FORMAT": "json",
         **{f"MEMORY_BANK_{name}": value for name, value in settings.items()},
     }
-    with fresh_server(folder, **given) as server:
+    server = start_fresh(folder, **given)
+    try:
         found = Many(server, folder / "stderr", port, count)
         found.await_all()
         yield found
+    finally:
+        if server.process.poll() is None:
+            stop(server)
 
 
 def _free_ports(count: int) -> int:
