@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Metric, values
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -31,10 +31,10 @@ _M = TypeVar("_M", Gauge, Counter)
 
 
 class _Files:
-    """Where the values are; None: in memory."""
+    """The place of the values: a folder, or memory without one."""
 
     folder: Path | None = None
-    of_all: set[str] = set()  # noqa: RUF012 - one of the module
+    of_all: ClassVar[set[str]] = set()
 
 
 def of_all(kind: type[_M], name: str, documentation: str, labels: Sequence[str] = ()) -> _M:

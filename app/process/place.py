@@ -9,7 +9,7 @@ from app.adapters.uvicorn.sharing import Share
 
 @dataclass(frozen=True)
 class Place:
-    """What a process takes over from the command that started it; by default nothing.
+    """The things that a process takes over from its command; by default none.
 
     Attributes:
         works: whether a server with the embedded database also runs the worker.

@@ -42,7 +42,7 @@ _TOLD_BYTES = 4096
 
 @dataclass(frozen=True)
 class Start:
-    """What a forked process is given.
+    """The things that a forked process is given.
 
     Attributes:
         is_first: whether it is the first of its role.
@@ -83,7 +83,7 @@ class _Child:
     began: float = 0.0
     pause: float = _FIRST_PAUSE_SECONDS
     due: float | None = None
-    """When it is restarted."""
+    """The time at which it is restarted."""
 
     def postpone(self, now: float) -> float:
         """Plan the restart of a process that has just died; return the pause before it."""

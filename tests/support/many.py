@@ -113,7 +113,7 @@ def await_end(pids: list[int]) -> None:
 
 @contextmanager
 def many(folder: Path, count: int, **settings: str) -> Iterator[Many]:
-    """Run so many processes with the embedded Postgres; stop them after the block, if it has not."""
+    """Run so many processes with the embedded Postgres; stop those left after the block."""
     port = _free_ports(count)
     given = {
         "MEMORY_BANK_PROCESSES": str(count),
