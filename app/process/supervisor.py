@@ -264,7 +264,7 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Let signals end the wait of the block instead of the process."""
+        """End the wait of the block, rather than the process, at a signal."""
         self._living, self._alive, self._woken = os.pipe(), os.pipe(), os.pipe()
         os.set_blocking(self._woken[1], False)
         os.set_blocking(self._woken[0], False)
