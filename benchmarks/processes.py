@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from time import sleep
 
 import psycopg
 
@@ -39,6 +40,22 @@ def below(pid: int) -> list[int]:
 def cpu_of(pid: int) -> tuple[float, float]:
     """Return the seconds of a process, and those of all below it: of its database."""
     return cpu_seconds(pid), sum(cpu_seconds(child) for child in below(pid))
+
+
+def is_postgres(pid: int) -> bool:
+    """Return True for a process of a database."""
+    return Path(f"/proc/{pid}/comm").read_text().startswith("postgres")
+
+
+def idle_cores(seconds: float = 1.0) -> float:
+    """Return how many cores had nothing to do for some seconds. Blocking."""
+    before = _idle_seconds()
+    sleep(seconds)
+    return (_idle_seconds() - before) / seconds
+
+
+def _idle_seconds() -> float:
+    return int(Path("/proc/stat").read_text().split()[4]) * _TICK_SECONDS
 
 
 def connections_seconds(url: str) -> float:

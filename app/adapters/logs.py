@@ -3,12 +3,14 @@
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from time import monotonic
+from typing import Any
 
 import structlog
 from typing_extensions import override
 
+from app.adapters.siblings import own_name
 from app.kernel.failures import describe
 from app.settings.settings import LogFormat, Settings
 
@@ -68,6 +70,13 @@ def request_id() -> str | None:
     return found
 
 
+def _add_process(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Name the process that writes, if it is one of several."""
+    if (name := own_name()) is not None:
+        line["process"] = int(name) if name.isdigit() else name
+    return line
+
+
 def configure_logs(settings: Settings) -> None:
     """Send the lines of this service and the warnings of its libraries to standard error."""
     level = logging.getLevelNamesMapping()[settings.log_level]
@@ -80,11 +89,13 @@ def configure_logs(settings: Settings) -> None:
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
+            _add_process,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # With one call a line: several processes may write into one file.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, handlers=[_Libraries()], force=True)

@@ -4,17 +4,14 @@ import json
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import OldProcessesError, SchemaError
 from app.adapters.db.old_processes import Beside
-from app.adapters.llm.names import ModelSetupError
-from app.adapters.postgres.embedded import PostgresStartError
-from app.adapters.terminal import IN_USE, MISUSED, OUTDATED, fail, read_settings
-from app.kernel.errors import ServiceError
+from app.adapters.terminal import IN_USE, MISUSED, fail, read_settings
 from app.process import (
     agent_commands,
     backup_commands,
@@ -52,14 +49,17 @@ app.command("import")(import_commands.import_memories)
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process; report errors that an operator can fix in one sentence."""
     # Imported here, so that `--help` and usage errors answer at once.
-    from app.process.serving import SchemaChangedError, ServeError, run  # noqa: PLC0415 - as above
+    from app.process.reporting import status_of  # noqa: PLC0415 - as above
+    from app.process.serving import run  # noqa: PLC0415 - as above
 
-    try:
-        run(process)
-    except SchemaChangedError as error:
-        fail(str(error), OUTDATED)
-    except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
-        fail(str(error))
+    raise typer.Exit(status_of(lambda: run(process)))
+
+
+def _run_many(run: Callable[[], int]) -> NoReturn:
+    """Run several processes, as `_run` does one."""
+    from app.process.reporting import status_of  # noqa: PLC0415 - as in _run
+
+    raise typer.Exit(status_of(run))
 
 
 @app.command()
@@ -67,23 +67,44 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that share the port, one a core.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=1, help="0: no worker beside the embedded Postgres, which has one otherwise."
+        ),
+    ] = None,
 ) -> None:
     """Serve the API; without MEMORY_BANK_DATABASE_URL also run Postgres and the worker."""
-    settings = read_settings(host=host, port=port, data_dir=data_dir)
-    from app.process import serving  # noqa: PLC0415 - as in _run
+    settings = read_settings(host=host, port=port, data_dir=data_dir, processes=processes)
+    if workers and settings.database_url is not None:
+        fail("--workers must be 0 with MEMORY_BANK_DATABASE_URL; see `worker`.", MISUSED)
+    works = workers != 0
+    if settings.processes > 1:
+        from app.process import many  # noqa: PLC0415 - as in _run
 
-    _run(lambda: serving.serve(settings))
+        _run_many(lambda: many.serve(settings, works=works))
+    from app.process import place, serving  # noqa: PLC0415 - as in _run
+
+    _run(lambda: serving.serve(settings, place.Place(works=works)))
 
 
 @app.command()
 def worker(
     host: Annotated[str | None, typer.Option(help="Address of the port.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of health and metrics; 0: none.")] = None,
+    processes: Annotated[int | None, typer.Option(help="Processes, one a core.")] = None,
 ) -> None:
     """Run operations and sweeps; for an external database, beside one or more servers."""
-    settings = read_settings(host=host, worker_port=port)
+    settings = read_settings(host=host, worker_port=port, processes=processes)
     if settings.database_url is None:
         fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
+    if settings.processes > 1:
+        from app.process import many  # noqa: PLC0415 - as in _run
+
+        _run_many(lambda: many.work(settings))
     from app.process import serving  # noqa: PLC0415 - as in _run
 
     _run(lambda: serving.work(settings))

@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from app.process.serving import ServeError, open_process, serving
+from app.process.listening import ServeError
+from app.process.serving import open_process, serving
 from app.settings.settings import Settings
 
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from app.adapters.db.readiness import ping
 from app.adapters.db.size import DatabaseSize
+from app.adapters.metrics import registry_of_port
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE
 from app.platform.access.services.access import AccessService, open_tokens
@@ -91,6 +92,7 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
+    app.state.registry = registry_of_port()
     tokens = open_tokens(settings, resources.clock)
     readers = MetricsReaders.of(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)

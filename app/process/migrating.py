@@ -23,14 +23,18 @@ _KEPT = 2
 
 
 @asynccontextmanager
-async def own_database(settings: Settings) -> AsyncIterator[str]:
+async def own_database(settings: Settings, connections: int | None = None) -> AsyncIterator[str]:
     """Run the embedded Postgres for the block, and migrate it; yield the database's address.
+
+    Args:
+        settings: the data folder, and whether a backup comes before a migration.
+        connections: how many it allows; None: as its configuration says.
 
     Raises:
         PostgresStartError: the server cannot run.
         SchemaError: the migration, or the backup before it, is impossible.
     """
-    async with embedded_postgres(settings) as postgres:
+    async with embedded_postgres(settings, connections) as postgres:
         await asyncio.to_thread(migrate_own, settings, postgres.url)
         yield postgres.url
 

@@ -5,13 +5,14 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from socket import AF_INET, AF_INET6, create_server, gaierror, socket
+from socket import socket
 
 import structlog
 
 from app.adapters.allocator import keep_what_is_there, limit_arenas
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.db.room import room_for, warn_if_short
 from app.adapters.db.session import Database
 from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
@@ -19,6 +20,7 @@ from app.adapters.llm.factory import open_embedder
 from app.adapters.resources import Resources, open_resources
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
+from app.adapters.uvicorn.sharing import Share
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -29,28 +31,26 @@ from app.platform.operations.store import leases
 from app.platform.processes.services.processes import ProcessKind, beating
 from app.process.build_info import show_build
 from app.process.first_key import handed_over
+from app.process.listening import (
+    SchemaChangedError,
+    ServeError,
+    open_api_socket,
+    open_metrics_socket,
+    open_worker_socket,
+)
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
+from app.process.place import ALONE, Place
 from app.process.reading_standby import reading_standby
-from app.process.watchdog import SIGNALS, Watchdog
+from app.process.stopping import until_asked, until_signalled
 from app.settings.settings import Settings
 from app.web.admission import Gate
 from app.web.errors import render_last
 
 log = structlog.get_logger()
 
-_BACKLOG = 2048
-"""Limit of connections not yet accepted; uvicorn's default."""
 _OUTDATED_SECONDS = 5.0
 """Time in which probes and callers are told that the process may write no more, before its end."""
-
-
-class ServeError(RuntimeError):
-    """The server cannot start; the message names the reason."""
-
-
-class SchemaChangedError(ServeError):
-    """The database has the schema of another release."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class OpenProcess:
 
 @asynccontextmanager
 async def open_process(
-    settings: Settings, clock: Clock | None = None
+    settings: Settings, clock: Clock | None = None, place: Place = ALONE
 ) -> AsyncIterator[OpenProcess]:
     """Open database and resources; create the first key and the first engine if needed.
 
@@ -77,18 +77,27 @@ async def open_process(
     """
     configured = _admin_key(settings)
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(_database(settings))
+        url = await stack.enter_async_context(_database(settings, place))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
         await stack.enter_async_context(reading_standby(resources))
         stack.push_async_callback(_stopped, asyncio.create_task(_warm(resources)))
-        access = AccessService(resources.db, resources.clock)
-        if not await access.has_keys():
-            await EngineService.of(resources).ensure_first()
-        first_key = await access.ensure_first_key(configured)
-        if settings.database_url is None:
-            async with resources.db.transaction() as session:
-                await leases.release_all(session)
+        first_key = None
+        if place.is_first:
+            await warn_if_short(resources.db, settings, place.count)
+            first_key = await _begun(resources, configured)
         yield OpenProcess(resources, first_key)
+
+
+async def _begun(resources: Resources, configured: str | None) -> str | None:
+    """Do what the service needs once, before any of its processes serves; return the first key."""
+    access = AccessService(resources.db, resources.clock)
+    if not await access.has_keys():
+        await EngineService.of(resources).ensure_first()
+    first_key = await access.ensure_first_key(configured)
+    if resources.settings.database_url is None:
+        async with resources.db.transaction() as session:
+            await leases.release_all(session)
+    return first_key
 
 
 def _admin_key(settings: Settings) -> str | None:
@@ -128,7 +137,10 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def _database(settings: Settings) -> AsyncIterator[str]:
+async def _database(settings: Settings, place: Place) -> AsyncIterator[str]:
+    if place.database is not None:
+        yield place.database
+        return
     if settings.database_url is not None:
         yield await _checked(settings)
         return
@@ -161,7 +173,9 @@ class Listening:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
+async def serving(
+    settings: Settings, resources: Resources, place: Place = ALONE
+) -> AsyncIterator[Listening]:
     """Serve beside the block; with the embedded database, also run the worker.
 
     Servers and worker stop at the same time: each may take the whole grace period.
@@ -170,71 +184,65 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         ServeError: the address is invalid or in use.
     """
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
-    kind = ProcessKind.API_AND_WORKER if settings.database_url is None else ProcessKind.API
+    works = settings.database_url is None and place.works
+    kind = ProcessKind.API_AND_WORKER if works else ProcessKind.API
     async with beating(resources, kind):
         try:
             await worker.enter_async_context(watched())
-            if kind is ProcessKind.API_AND_WORKER:
+            if works:
                 from app.process.worker import working  # noqa: PLC0415 - for workers
 
                 await worker.enter_async_context(working(resources))
             if settings.metrics_port:
-                names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
-                address = (settings.metrics_host, settings.metrics_port)
-                await probes.enter_async_context(_probing(resources, address, names))
-            yield await server.enter_async_context(_listening(settings, resources))
+                bound = place.probes or open_metrics_socket(settings)
+                await probes.enter_async_context(_probing(resources, bound))
+            bound = place.api or open_api_socket(settings)
+            listening = _listening(settings, resources, bound, place.share)
+            yield await server.enter_async_context(listening)
         finally:
             resources.stopping.set()
             await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
 @asynccontextmanager
-async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
-    with _socket(settings.host, settings.port, "--host or --port") as bound:
+async def _listening(
+    settings: Settings, resources: Resources, listener: socket, share: Share | None
+) -> AsyncIterator[Listening]:
+    with listener as bound:
         # In a thread: on a slow machine it takes so long that the watchdog would take the process
         # for one that hangs.
         app = await asyncio.to_thread(create_app, resources)
         keep_what_is_there()
         gate: Gate = app.state.gate
         http = connections_of(settings, gate.limits.give_up_body, render_last)
-        async with served(app, settings, bound, http) as task:
+        async with served(app, settings, bound, http, share) as task:
             yield Listening(bound.getsockname()[1], task)
 
 
 @asynccontextmanager
-async def _probing(
-    resources: Resources, address: tuple[str, int], names: str
-) -> AsyncIterator[None]:
-    """Serve health and metrics without a key beside the block; `names` are those of the address."""
-    settings = resources.settings
-    with _socket(*address, names) as bound:
+async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None]:
+    """Serve health and metrics without a key beside the block."""
+    with listener as bound:
+        settings = resources.settings
         http = connections_of(settings, _has_no_bodies, render_last)
         async with served(create_metrics_app(resources), settings, bound, http):
             yield
 
 
-def _socket(host: str, port: int, names: str) -> socket:
-    family = AF_INET6 if ":" in host else AF_INET
-    try:
-        return create_server((host, port), family=family, backlog=_BACKLOG)
-    except (OSError, gaierror) as error:
-        raise ServeError(
-            f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
-        ) from error
-
-
-async def serve(settings: Settings) -> None:
+async def serve(settings: Settings, place: Place = ALONE) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
-        _until_signalled(settings) as stopping,
+        until_signalled(settings) as stopping,
         traced(),
-        open_process(settings) as process,
+        open_process(settings, place=place) as process,
     ):
         await asyncio.to_thread(show_build, "api")
         key = await asyncio.to_thread(handed_over, process.first_key, settings.data_dir)
-        async with serving(settings, process.resources) as listening:
+        async with serving(settings, process.resources, place) as listening:
             stopping.is_up = True
-            _announce(settings, listening.port, process.resources, key)
+            if place.is_first:
+                _announce(settings, listening.port, process.resources, key)
+            place.tell_up()
             await _until_asked(stopping, process.resources, listening.task)
 
 
@@ -269,16 +277,15 @@ def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `Giving
     return False
 
 
-async def work(settings: Settings, clock: Clock | None = None) -> None:
-    """Run the worker until SIGINT or SIGTERM, beside servers on an external database.
+async def work(settings: Settings, clock: Clock | None = None, place: Place = ALONE) -> None:
+    """Run the worker until SIGINT or SIGTERM, beside servers on the same database.
 
     Without a `clock`, the process uses that of its machine.
 
     Raises:
         SchemaChangedError: the database has the schema of another release.
     """
-    async with _until_signalled(settings) as stopping:
-        url = await _checked(settings)
+    async with until_signalled(settings) as stopping, _database(settings, place) as url:
         # Before anybody can ask for the metrics.
         await asyncio.to_thread(show_build, "worker")
         from app.process.worker import working  # noqa: PLC0415 - for workers
@@ -289,15 +296,38 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
             open_resources(settings, url, clock) as resources,
             beating(resources, ProcessKind.WORKER),
             working(resources),
-            _worker_port(resources),
+            _worker_port(resources, place),
         ):
+            if place.is_first:
+                await warn_if_short(resources.db, settings, place.count)
             await _warm(resources)
             stopping.is_up = True
+            place.tell_up()
             await _until_asked(stopping, resources)
 
 
+async def keep_database(settings: Settings, tell: Callable[[str], None], others: int) -> None:
+    """Run the embedded Postgres for the other processes, and tell its address, until they end.
+
+    Args:
+        settings: name the data folder.
+        tell: called with the address, once the database has the schema of this release.
+        others: a descriptor that ends with the other processes.
+    """
+    loop = asyncio.get_running_loop()
+    async with until_asked() as ended:
+        loop.add_reader(others, ended.ask)
+        try:
+            async with own_database(settings, room_for(settings, settings.processes)) as url:
+                ended.is_up = True
+                tell(url)
+                await ended.wait()
+        finally:
+            loop.remove_reader(others)
+
+
 @asynccontextmanager
-async def _worker_port(resources: Resources) -> AsyncIterator[None]:
+async def _worker_port(resources: Resources, place: Place) -> AsyncIterator[None]:
     """Serve health and metrics of a worker beside the block, if it has a port."""
     settings = resources.settings
     # Its sweeps rest while its clock is wrong, and it serves nothing else.
@@ -305,54 +335,8 @@ async def _worker_port(resources: Resources) -> AsyncIterator[None]:
     if not settings.worker_port:
         yield
         return
-    address = (settings.host, settings.worker_port)
-    async with _probing(resources, address, "--host or --port"):
+    async with _probing(resources, place.probes or open_worker_socket(settings)):
         yield
-
-
-class _Stopping(asyncio.Event):
-    """An event that is set once the process is asked to stop; a start under way is cancelled.
-
-    Args:
-        task: the process's main task.
-    """
-
-    def __init__(self, task: asyncio.Task[object]) -> None:
-        super().__init__()
-        self.is_up = False
-        self.has_cancelled = False
-        self._task = task
-
-    def ask(self) -> None:
-        """Ask the process to stop."""
-        if not self.is_up and not self.is_set():
-            self.has_cancelled = self._task.cancel()
-        self.set()
-
-
-@asynccontextmanager
-async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
-    """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
-
-    The watchdog ends a process that does not stop then, or whose event loop hangs.
-    """
-    task = asyncio.current_task()
-    assert task is not None
-    stopping = _Stopping(task)
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stopping.ask)
-    try:
-        with Watchdog(loop, settings).watching():
-            yield stopping
-    except asyncio.CancelledError:
-        # The unwinding has closed everything; the process ends as asked.
-        if not stopping.has_cancelled:
-            raise
-        task.uncancel()
-    finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
 
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:

@@ -65,13 +65,13 @@ class ConnectionSettings(BaseModel):
     metrics_port: Port = Field(
         0,
         description="Port of `serve` with `/metrics`, `/healthz` and `/readyz` alone, for which no"
-        " key is needed; 0: none.",
+        " key is needed; of several processes, each has the next; 0: none.",
     )
     metrics_host: str = Field("127.0.0.1", description="Address that `metrics_port` is on.")
     worker_port: Port = Field(
         0,
         description="Port of `worker` with `/metrics`, `/healthz` and `/readyz`, for which no key"
-        " is needed, on `MEMORY_BANK_HOST`; 0: none.",
+        " is needed, on `MEMORY_BANK_HOST`; of several processes, each has the next; 0: none.",
     )
     max_connections: int = Field(
         900,

@@ -62,7 +62,10 @@ class EmbeddingSettings(BaseModel):
         " such as `en,de`; absent: all.",
     )
     embedder_threads: int = Field(
-        2, ge=1, description="Threads that compute embeddings in one process."
+        2,
+        ge=1,
+        description="Threads that compute embeddings in one process; unset, 1 where there are"
+        " several processes.",
     )
     embedding_cache_entries: int = Field(
         4_096, ge=0, description="Embeddings kept in memory by content hash."

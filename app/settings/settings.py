@@ -70,6 +70,13 @@ class Settings(
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: Port = Field(DEFAULT_PORT, description="Port; 0 picks a free one.")
+    processes: int = Field(
+        1,
+        ge=1,
+        le=256,
+        description="Processes of `serve`, which share the port, or of `worker`: as many as cores,"
+        " a tenth fewer beside Postgres.",
+    )
     data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
     log_level: LogLevel = Field(
@@ -130,7 +137,13 @@ class Settings(
     )
     database_behind_pooler: bool = Field(
         False,
-        description="Behind a transaction pooler: no prepared statements or session settings.",
+        description="Behind a transaction pooler: no session settings, and no prepared statements"
+        " unless `database_pooler_prepared` is set.",
+    )
+    database_pooler_prepared: bool = Field(
+        False,
+        description="Prepared statements behind the pooler: for PgBouncer from 1.22 on, with its"
+        " `max_prepared_statements` at 200 or more.",
     )
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
@@ -305,6 +318,17 @@ class Settings(
             raise PydanticCustomError("constants", message, {"names": ", ".join(sorted(unknown))})
         constants = {name: given[name] for name in CONSTANTS & given.keys()}
         return {**given, "tuning": {**known, **constants}} if constants else given
+
+    @model_validator(mode="after")
+    def _check_pooler(self) -> Self:
+        """Refuse a pooler's setting without a pooler."""
+        if self.database_pooler_prepared and not self.database_behind_pooler:
+            raise PydanticCustomError(
+                "pooler",
+                "MEMORY_BANK_DATABASE_POOLER_PREPARED must be false unless"
+                " MEMORY_BANK_DATABASE_BEHIND_POOLER is true; got true.",
+            )
+        return self
 
     @classmethod
     @override

@@ -8,6 +8,7 @@ import structlog
 from fastapi import Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
 
+from app.adapters.metrics import of_all
 from app.kernel.clock import Clock
 from app.kernel.failures import describe
 from app.kernel.permissions import Permission
@@ -28,12 +29,14 @@ REQUEST_SECONDS = Histogram(
     "Duration of HTTP requests.",
     ["method", "route", "status"],
 )
-_READ_TIME = Gauge(
+_READ_TIME = of_all(
+    Gauge,
     "memory_bank_gauges_read_timestamp_seconds",
     "Time of the last reading of a source's gauges from the database, in seconds since 1970.",
     ["source"],
 )
-_UP = Gauge(
+_UP = of_all(
+    Gauge,
     "memory_bank_database_up",
     "1 if the database has just answered, else 0; its gauges then keep their values.",
 )
@@ -106,7 +109,9 @@ class GaugeRefresh:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def get_metrics(request: Request) -> Response:
-    """Return the metrics of this process in the Prometheus text format."""
+    """Return the metrics in the Prometheus text format, of all processes that serve this port."""
     gauges: GaugeRefresh = request.app.state.gauges
     await gauges.refresh()
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    # In a thread: those of many processes are read from their files.
+    text = await asyncio.to_thread(generate_latest, request.app.state.registry)
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

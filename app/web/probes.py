@@ -1,6 +1,7 @@
 """Health and metrics without a key, on a separate port reachable only from the machine itself."""
 
 from fastapi import FastAPI
+from prometheus_client import REGISTRY
 from starlette.middleware import Middleware
 
 from app.adapters.resources import Resources
@@ -24,6 +25,7 @@ def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = gauges
+    app.state.registry = REGISTRY
     app.state.routes = health.router.routes
     app.state.paths = Paths([*health.PATHS, METRICS_PATH])
     errors.install(app)

@@ -8,7 +8,8 @@ client is a process of its own on the same machine, the database an embedded one
 hashes, so that the service is measured and no model.
 
 Then, with MiniLM, searches that are all different: what they cost the service, beside what it costs
-to embed the same number of such texts and do nothing else.
+to embed the same number of such texts and do nothing else. Last, what several processes answer
+together: see `benchmarks.api.processes`.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from pydantic import SecretStr
 
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from app.settings.settings import EmbedderChoice, Settings
+from benchmarks.api import processes
 from benchmarks.api.load import COUNTED, Asked, Loader, loader
 from benchmarks.api.server import server
 from benchmarks.processes import cpu_of
@@ -210,6 +212,8 @@ def main() -> None:
                 _record(client, name, asked)
         _print(_rounds(loading, pid, options.rounds, options.seconds))
     _measure_minilm(options.rounds, options.seconds)
+    print("\nby processes of `serve`")
+    processes.report(processes.parsed(["--seconds", str(options.seconds)]))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from app.adapters.allocator import GARBAGE
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
-from app.process.serving import GARBAGE, open_process, run
+from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
 from benchmarks.contexts.holds import report_holds

@@ -18,13 +18,15 @@ from app.adapters.db.migrate import SchemaError
 from app.adapters.db.session import Database
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
-from tests.support.commands import sentence
+from tests.support.commands import command, sentence
 from tests.support.live import KEY, live_server
 from tests.support.operations import USER
-from tests.support.poolers import PROGRAM, pooler
+from tests.support.poolers import PROGRAM, keeps_prepared, pooler
 
 _SECRET = "s3cret"
 _NOWHERE = "/nowhere"
+_OFTEN = 12
+"""More requests than a statement takes before it is prepared."""
 
 
 @pytest.fixture
@@ -130,19 +132,34 @@ def test_a_pooler_without_its_setting_is_told(pooled: str, tmp_path: Path, line:
     assert "set MEMORY_BANK_DATABASE_BEHIND_POOLER to true" in said
 
 
-def test_behind_a_pooler_all_is_served(pooled: str, tmp_path: Path) -> None:
-    with pooler(pooled, tmp_path) as url:
+@pytest.mark.parametrize("prepared", ["false", "true"])
+def test_behind_a_pooler_all_is_served(pooled: str, tmp_path: Path, prepared: str) -> None:
+    if prepared == "true" and not keeps_prepared():
+        pytest.skip("needs PgBouncer 1.22 or later on the machine")
+    lines = ["max_prepared_statements = 200"] if prepared == "true" else []
+    with pooler(pooled, tmp_path, *lines) as url:
         migrate.upgrade(url)
         settings = {
             "MEMORY_BANK_DATABASE_URL": url,
             "MEMORY_BANK_DATABASE_BEHIND_POOLER": "true",
+            "MEMORY_BANK_DATABASE_POOLER_PREPARED": prepared,
             "MEMORY_BANK_EMBEDDER": "hash",
         }
         with live_server(tmp_path, **settings) as server:
             base = f"{server.url}/v1beta1/projects/default/locations/local/reasoningEngines/1"
-            answer = httpx.post(
-                f"{base}/memories",
-                json={"scope": USER, "fact": "I like tea."},
-                headers={"x-goog-api-key": KEY},
-            )
-            assert answer.status_code == 200, answer.text
+            for _ in range(_OFTEN):
+                answer = httpx.post(
+                    f"{base}/memories",
+                    json={"scope": USER, "fact": "I like tea."},
+                    headers={"x-goog-api-key": KEY},
+                )
+                assert answer.status_code == 200, answer.text
+
+
+def test_prepared_statements_of_a_pooler_need_one(database_url: str) -> None:
+    ended = command("serve", database_url=database_url, database_pooler_prepared="true")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        "MEMORY_BANK_DATABASE_POOLER_PREPARED must be false unless"
+        " MEMORY_BANK_DATABASE_BEHIND_POOLER is true; got true.\n"
+    )

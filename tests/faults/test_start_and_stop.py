@@ -24,7 +24,8 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.process import serving
-from app.process.serving import ServeError, open_process
+from app.process.listening import ServeError
+from app.process.serving import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support import forks

@@ -109,12 +109,17 @@ def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
         stop(server)
 
 
-@contextmanager
-def fresh_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
-    """Serve by a Python that has imported nothing before, as an operator starts it."""
+def start_fresh(data_dir: Path, **environment: str) -> LiveServer:
+    """Start a server by a Python that has imported nothing before, as an operator does."""
     # Modules are compiled once, not at every start, whatever the caller's shell says.
     variables = {**environment, "PYTHONDONTWRITEBYTECODE": ""}
-    server = _start(forks.start_anew, data_dir, None, _PROGRAM, variables)
+    return _start(forks.start_anew, data_dir, None, _PROGRAM, variables)
+
+
+@contextmanager
+def fresh_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
+    """Serve beside the block by a Python that has imported nothing before."""
+    server = start_fresh(data_dir, **environment)
     try:
         yield server
     finally:

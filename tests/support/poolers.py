@@ -13,8 +13,17 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.support.live import free_port
 
 PROGRAM = shutil.which("pgbouncer")
+_FIRST_WITH_PREPARED = (1, 22)
 _START_SECONDS = 20
 _END_SECONDS = 30
+
+
+def keeps_prepared() -> bool:
+    """Return True if the machine's pooler can keep prepared statements."""
+    assert PROGRAM is not None
+    said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
+    major, minor = said.stdout.split()[1].split(".")[:2]
+    return (int(major), int(minor)) >= _FIRST_WITH_PREPARED
 
 
 class Pooler:

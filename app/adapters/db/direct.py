@@ -18,7 +18,7 @@ from sqlalchemy.pool import QueuePool
 
 from app.adapters.db.errors import meets_split
 
-_MAX_CONNECTIONS = 10
+MAX_CONNECTIONS = 10
 _FRESH_SECONDS = 1.0
 """Idle time after which a connection is checked: a database restart may have broken it."""
 _SPLIT_PAUSES_SECONDS = (0.05, 0.2)
@@ -38,7 +38,7 @@ class DirectConnections:
         self.waiting = 0
         """Statements that wait for a connection."""
         self._is_closed = False
-        self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
+        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
     async def run(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
@@ -108,8 +108,9 @@ class DirectConnections:
         opened.detach()
         try:
             await connection.set_autocommit(True)
-            # On a cluster, they would keep its planner from finding the node.
-            if connection.prepare_threshold is not None and not self.is_distributed:
+            # Without settings it is a pooler's, for which they would outlive the transaction. On a
+            # cluster, they would keep its planner from finding the node.
+            if connection.info.options and not self.is_distributed:
                 # Hot statements select by a key or by one scope, whatever the values, and planning
                 # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")

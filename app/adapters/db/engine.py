@@ -46,7 +46,8 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
         "application_name": "open-memory-bank",
     }
     if settings.database_behind_pooler:
-        arguments["prepare_threshold"] = None
+        if not settings.database_pooler_prepared:
+            arguments["prepare_threshold"] = None
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
         # Statements are short: compiling one takes longer than running it.

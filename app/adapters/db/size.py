@@ -6,9 +6,10 @@ from prometheus_client import Gauge
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
+from app.adapters.metrics import of_all
 from app.kernel.clock import Clock
 
-_SIZE = Gauge("memory_bank_database_size_bytes", "Size of the database on disk.")
+_SIZE = of_all(Gauge, "memory_bank_database_size_bytes", "Size of the database on disk.")
 _INTERVAL = timedelta(minutes=5)
 """Postgres looks at every file for it."""
 

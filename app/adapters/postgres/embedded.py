@@ -39,10 +39,14 @@ class EmbeddedPostgres:
     Args:
         settings: the data folder, the user and the time limit of a start.
         copies: the folder for copies of binaries that the server's user could not execute in place.
+        connections: how many it allows; None: as its configuration says.
     """
 
-    def __init__(self, settings: Settings, *, copies: Path = COPIES) -> None:
+    def __init__(
+        self, settings: Settings, *, copies: Path = COPIES, connections: int | None = None
+    ) -> None:
         self._settings = settings
+        self._connections = connections
         self._copies = copies
         self._guard = Lock()
         self._stopped = False
@@ -94,7 +98,8 @@ class EmbeddedPostgres:
             self._home = open_home(
                 self._settings.data_dir, user=self._settings.postgres_user, copies=self._copies
             )
-            self._supervisor = Supervisor(self._home, self._settings.tuning.postgres_start_seconds)
+            seconds = self._settings.tuning.postgres_start_seconds
+            self._supervisor = Supervisor(self._home, seconds, self._connections)
             return self._supervisor
 
     def __enter__(self) -> Self:
@@ -142,13 +147,19 @@ def running_postgres(settings: Settings) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def embedded_postgres(settings: Settings) -> AsyncIterator[EmbeddedPostgres]:
+async def embedded_postgres(
+    settings: Settings, connections: int | None = None
+) -> AsyncIterator[EmbeddedPostgres]:
     """Run the server for the duration of the block, without blocking the event loop.
+
+    Args:
+        settings: as for `EmbeddedPostgres`.
+        connections: how many it allows; None: as its configuration says.
 
     Raises:
         PostgresStartError: the server cannot run; every process it started has ended.
     """
-    server = EmbeddedPostgres(settings)
+    server = EmbeddedPostgres(settings, connections=connections)
     try:
         await asyncio.to_thread(server.start)
         yield server

@@ -101,13 +101,19 @@ def initdb_command(home: PostgresHome, target: Path) -> list[str]:
     ]
 
 
-def server_command(home: PostgresHome) -> list[str]:
-    """Return the command that serves the cluster."""
+def server_command(home: PostgresHome, connections: int | None = None) -> list[str]:
+    """Return the command that serves the cluster.
+
+    Args:
+        home: its folder.
+        connections: how many it allows; None: as its configuration says.
+    """
+    allowed = {} if connections is None else {"max_connections": str(connections)}
     placed = {
         "hba_file": home.seen_path(home.folder / "pg_hba.conf"),
         "unix_socket_directories": '"' + home.seen_path(home.sockets).replace('"', '""') + '"',
     }
-    options = [f"--{name}={value}" for name, value in (_FIXED | placed).items()]
+    options = [f"--{name}={value}" for name, value in (_FIXED | placed | allowed).items()]
     program = str(postgres_program(home.binaries, "postgres"))
     return [program, "-D", home.seen_path(home.cluster), *options]
 

@@ -34,8 +34,11 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """The server of one home. Started at most once."""
 
-    def __init__(self, home: PostgresHome, start_seconds: float) -> None:
+    def __init__(
+        self, home: PostgresHome, start_seconds: float, connections: int | None = None
+    ) -> None:
         self._home = home
+        self._connections = connections
         self._start_seconds = start_seconds
         self._guard = threading.Lock()
         self._stopping = threading.Event()
@@ -113,7 +116,8 @@ class Supervisor:
                 if not self._home.cluster.exists():
                     self._initialise(lock, deadline)
                 self._check_version()
-                process, logged = self._spawn(server.server_command(self._home), lock)
+                command = server.server_command(self._home, self._connections)
+                process, logged = self._spawn(command, lock)
             finally:
                 os.close(lock)  # from here on only the server's processes hold it
             try:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from socket import socket
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import structlog
 import uvicorn
@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from app.adapters.uvicorn.connections import Bounds, Connection, Rendered
 from app.adapters.uvicorn.room import GivingUp, Rooms
+from app.adapters.uvicorn.sharing import Acceptor, Share
 from app.kernel.errors import ServiceError
 from app.kernel.failures import describe
 from app.settings.settings import Settings
@@ -28,6 +29,35 @@ class Server(uvicorn.Server):
         # uvicorn raises the signal again after its stop. That would kill the process before the
         # worker and the database have stopped.
         yield
+
+
+class SharingServer(Server):
+    """A server that takes its share of the connections of a socket.
+
+    Args:
+        config: that of the server.
+        bound: the socket.
+        share: of this process.
+    """
+
+    def __init__(self, config: uvicorn.Config, bound: socket, share: Share) -> None:
+        super().__init__(config)
+        self._bound = bound
+        self._share = share
+
+    @override
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets=[])
+        connections = self.server_state.connections
+        acceptor = Acceptor(self._bound, self._connection, self._share, lambda: len(connections))
+        # It is closed with the server, before the connections.
+        self.servers = [cast("asyncio.Server", acceptor)]
+
+    def _connection(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
 
 def connections(
@@ -74,10 +104,18 @@ def connections_of(
 
 @asynccontextmanager
 async def served(
-    app: Callable[..., Any], settings: Settings, bound: socket, http: type[Connection]
+    app: Callable[..., Any],
+    settings: Settings,
+    bound: socket,
+    http: type[Connection],
+    share: Share | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve on a socket beside the block; yield the task that ends with the server."""
-    server = Server(_config(app, settings, http))
+    """Serve on a socket beside the block; yield the task that ends with the server.
+
+    With a `share`, other processes serve on it, too.
+    """
+    config = _config(app, settings, http)
+    server = Server(config) if share is None else SharingServer(config, bound, share)
     task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
         yield task

@@ -8,6 +8,7 @@ import structlog
 from prometheus_client import Counter, Gauge
 
 from app.adapters.db.session import Session
+from app.adapters.metrics import of_all
 from app.adapters.resources import Registry, Resources
 from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.kernel.etags import check_etag
@@ -31,7 +32,8 @@ _REMOVED = Counter(
     "Rows that sweeps of this process have removed or caught up with.",
     ["what"],
 )
-_LAST = Gauge(
+_LAST = of_all(
+    Gauge,
     "memory_bank_sweep_last_timestamp_seconds",
     "Time of the last sweep by any process that succeeded, in seconds since 1970.",
     ["what"],

@@ -17,7 +17,8 @@ from app.platform.access.logic.credentials import check_sum, mint
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.store.tables import AuditEventRow
-from app.process.serving import ServeError, open_process
+from app.process.listening import ServeError
+from app.process.serving import open_process
 from app.settings.settings import EmbedderChoice, Settings
 
 _DAY = timedelta(days=1)

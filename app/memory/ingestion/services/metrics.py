@@ -2,19 +2,21 @@
 
 from prometheus_client import Gauge
 
+from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
 from app.memory.ingestion.services.streams import StreamService
 
-_PENDING = Gauge(
-    "memory_bank_ingestion_pending_events", "Ingested events that are not in memories yet."
+_PENDING = of_all(
+    Gauge, "memory_bank_ingestion_pending_events", "Ingested events that are not in memories yet."
 )
-_OLDEST = Gauge(
+_OLDEST = of_all(
+    Gauge,
     "memory_bank_ingestion_oldest_pending_seconds",
     "Time that the oldest of them has waited; 0 without any.",
 )
 
-_FAILED = Gauge(
-    "memory_bank_streams_failed", "Streams with waiting events whose last operation failed."
+_FAILED = of_all(
+    Gauge, "memory_bank_streams_failed", "Streams with waiting events whose last operation failed."
 )
 
 

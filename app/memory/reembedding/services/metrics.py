@@ -2,10 +2,12 @@
 
 from prometheus_client import Gauge
 
+from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
 from app.memory.reembedding.store import repository
 
-_WAITING = Gauge(
+_WAITING = of_all(
+    Gauge,
     "memory_bank_memories_unembedded",
     "Memories whose facts wait for their vectors; searches find them by words alone.",
 )

@@ -2,17 +2,19 @@
 
 from prometheus_client import Gauge
 
+from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
 from app.platform.operations.store import queue
 
-_DUE = Gauge("memory_bank_operations_due", "Operations that are due and wait for a worker.")
-_OLDEST = Gauge(
+_DUE = of_all(Gauge, "memory_bank_operations_due", "Operations that are due and wait for a worker.")
+_OLDEST = of_all(
+    Gauge,
     "memory_bank_operations_oldest_due_seconds",
     "Time since the oldest of them became due; 0 without any.",
 )
 
-_RUNNING = Gauge(
-    "memory_bank_operations_running", "Operations that a worker has claimed.", ["kind"]
+_RUNNING = of_all(
+    Gauge, "memory_bank_operations_running", "Operations that a worker has claimed.", ["kind"]
 )
 
 

@@ -17,6 +17,7 @@ from prometheus_client import Gauge
 from app.adapters.db.fence import other_revision
 from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Session
+from app.adapters.metrics import of_all
 from app.adapters.resources import Check, Resources
 from app.kernel.failures import describe
 from app.kernel.release import RELEASE
@@ -24,7 +25,9 @@ from app.platform.processes.store import repository
 
 log = structlog.get_logger()
 
-_SEEN = Gauge("memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds.")
+_SEEN = of_all(
+    Gauge, "memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds."
+)
 _BEAT_SECONDS = 5.0
 """Longest wait for the database; the next heartbeat may be better off."""
 _STOP_SECONDS = 1.0
@@ -81,6 +84,8 @@ class Heart:
     async def beat(self) -> None:
         """Look for the fence, then store the state of the process. Opens short transactions."""
         db, wanted = self.resources.db, await asyncio.to_thread(wanted_revision)
+        # Another process may answer for this one with its metrics.
+        await db.show_pool()
         async with db.snapshot() as session:
             connection = await session.connection()
             other = await connection.run_sync(other_revision, wanted)

@@ -8,21 +8,25 @@ from datetime import date, timedelta
 from prometheus_client import Counter
 
 from app.adapters.llm.ports import Usage
+from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
 from app.platform.usage.store import repository
 from app.platform.usage.store.repository import day_of
 
-_CALLS = Counter(
+_CALLS = of_all(
+    Counter,
     "memory_bank_model_calls",
     "Requests to a model by all processes, including failed ones.",
     ["model"],
 )
-_SECONDS = Counter(
+_SECONDS = of_all(
+    Counter,
     "memory_bank_model_seconds",
     "Time from a model request to its answer, of all processes.",
     ["model"],
 )
-_TOKENS = Counter(
+_TOKENS = of_all(
+    Counter,
     "memory_bank_model_tokens",
     "Tokens of prompts and of answers, of all processes.",
     ["model", "direction"],

@@ -1,0 +1,131 @@
+"""A listening socket that several processes share, each of which takes its part of the connections.
+
+A new connection wakes all of them. An event loop that took as many as are waiting would leave none
+to the others, and connections stay: one process would then work for all. So each takes one at a
+time, and leaves it to others for a moment while these have fewer.
+"""
+
+import asyncio
+import mmap
+from collections.abc import Callable
+from dataclasses import dataclass
+from socket import IPPROTO_TCP, TCP_NODELAY, socket
+
+import structlog
+
+from app.adapters.shared import look_at
+
+log = structlog.get_logger()
+
+_LEFT_SECONDS = 0.002
+"""Time for which a connection is left to processes that have fewer."""
+_FULL_SECONDS = 1.0
+"""Pause after the system has refused a connection, as it has no more files or memory."""
+_NONE = 0xFFFF_FFFF
+"""The count of a process that does not run, to which nothing is left."""
+
+
+class Shares:
+    """The connections of each process, in memory that all of them see.
+
+    Args:
+        count: how many processes there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._counts = memoryview(mmap.mmap(-1, 4 * count)).cast("I")
+        for number in range(count):
+            self.leave(number)
+
+    def note(self, number: int, connections: int) -> bool:
+        """Note how many connections a process has; return True if no other has fewer."""
+        self._counts[number] = connections
+        return connections <= min(self._counts)
+
+    def leave(self, number: int) -> None:
+        """Note that a process has ended."""
+        self._counts[number] = _NONE
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of one process."""
+
+    shares: Shares
+    number: int
+
+
+class Acceptor:
+    """The acceptance of connections in one process; closed like a server of asyncio.
+
+    Args:
+        listener: the shared socket.
+        factory: makes the protocol of a connection.
+        share: of this process.
+        count: returns how many connections it has.
+    """
+
+    def __init__(
+        self,
+        listener: socket,
+        factory: Callable[[], asyncio.Protocol],
+        share: Share,
+        count: Callable[[], int],
+    ) -> None:
+        self._listener = listener
+        self._factory = factory
+        self._share = share
+        self._count = count
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        self._opening: set[asyncio.Task[object]] = set()
+        listener.setblocking(False)
+        self._look()
+
+    def _look(self) -> None:
+        self._loop.add_reader(self._listener, self._come)
+
+    def _come(self) -> None:
+        """Take the connection that has come, or leave it to others at first."""
+        shares, number = self._share.shares, self._share.number
+        if shares.note(number, self._count() + len(self._opening)):
+            self._take()
+        else:
+            self._rest(_LEFT_SECONDS, self._take_what_is_left)
+
+    def _rest(self, seconds: float, then: Callable[[], None]) -> None:
+        self._loop.remove_reader(self._listener)
+        self._pause = self._loop.call_later(seconds, then)
+
+    def _take_what_is_left(self) -> None:
+        self._look()
+        self._take()
+
+    def _take(self) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            # Another process has taken it, or its client has gone.
+            return
+        except OSError as error:
+            log.error("server.accept_failed", error=error.strerror)  # noqa: TRY400 - the reason is in the line
+            self._rest(_FULL_SECONDS, self._look)
+            return
+        connection.setblocking(False)
+        connection.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        opening = self._loop.connect_accepted_socket(self._factory, connection)
+        task = self._loop.create_task(opening)
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+        task.add_done_callback(look_at)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._listener)
+        self._share.shares.leave(self._share.number)
+        self._listener.close()
+
+    async def wait_closed(self) -> None:
+        """Return at once: open connections are their server's."""

@@ -1,0 +1,203 @@
+"""Several processes of one command: their sockets, their roles, and what each is told."""
+
+import gc
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from socket import socket
+
+from app.adapters.metrics import added_up, forget_gauges, forget_parent
+from app.adapters.uvicorn.sharing import Share, Shares
+from app.process.listening import (
+    ServeError,
+    open_api_socket,
+    open_metrics_socket,
+    open_worker_socket,
+)
+from app.process.place import Place
+from app.process.reporting import status_of
+from app.process.supervisor import Role, Start, Supervisor
+from app.settings.environment import environment
+from app.settings.settings import Settings
+
+_Listeners = Sequence[socket | None]
+_WORKER = "worker"
+_DATABASE = "database"
+_AFTER_GRACE_SECONDS = 5.0
+_UP = "up"
+
+
+def serve(settings: Settings, *, works: bool) -> int:
+    """Serve with several processes until all are asked to stop; return the status.
+
+    With the embedded database, one process more runs its server, and one the worker, if `works`.
+
+    Raises:
+        ServeError: an address is invalid or in use, or the system cannot fork.
+    """
+    _check_system()
+    api = open_api_socket(settings)
+    probes = _probes(settings.metrics_port, partial(open_metrics_socket, settings), settings)
+    with added_up():
+        _prepare()
+        return _Servers(_for_many(settings), api, probes, Shares(settings.processes)).run(
+            works=works
+        )
+
+
+def work(settings: Settings) -> int:
+    """Run several workers until all are asked to stop; return the status.
+
+    Raises:
+        ServeError: an address is invalid or in use, or the system cannot fork.
+    """
+    _check_system()
+    probes = _probes(settings.worker_port, partial(open_worker_socket, settings), settings)
+    _prepare()
+    return _Workers(_for_many(settings), probes).run()
+
+
+def _check_system() -> None:
+    if sys.platform == "win32":
+        raise ServeError("MEMORY_BANK_PROCESSES must be 1 on this system, which cannot fork.")
+
+
+def _probes(port: int, bind: Callable[[int], socket], settings: Settings) -> list[socket | None]:
+    return [bind(number) if port else None for number in range(settings.processes)]
+
+
+def _for_many(settings: Settings) -> Settings:
+    """Return the settings of one of several processes, which together have the cores."""
+    if "embedder_threads" in settings.model_fields_set:
+        return settings
+    return settings.model_copy(update={"embedder_threads": 1})
+
+
+def _prepare() -> None:
+    """Import the application, which all processes then share, and no thread with it."""
+    environment().setdefault("OPENBLAS_NUM_THREADS", "1")
+    import_module("app.process.serving")
+    with suppress(ImportError):
+        import_module("uvloop")
+    forget_parent()
+    # What is never collected is never written to, and so stays shared.
+    gc.freeze()
+
+
+@dataclass
+class _Servers:
+    """The processes of `serve`: servers of one port, and those of the embedded database."""
+
+    settings: Settings
+    api: socket
+    probes: _Listeners
+    shares: Shares
+    _url: str | None = None
+    """The address of the embedded database."""
+
+    def run(self, *, works: bool) -> int:
+        """Run them; return the status."""
+        first, *others = [Role(str(n), partial(self._serve, n)) for n in self._numbers()]
+        is_own = self.settings.database_url is None
+        database = Role(_DATABASE, self._keep_database, self._found, outlives=True)
+        worker = Role(_WORKER, self._work)
+        waves = [[first], [*others, *([worker] if is_own and works else [])]]
+        supervisor = _supervisor(self.settings, [self.api, *self.probes], self._leave)
+        return supervisor.run([[database], *waves] if is_own else waves)
+
+    def _leave(self, name: str) -> None:
+        forget_gauges(name)
+        if name.isdigit():
+            self.shares.leave(int(name))
+
+    def _numbers(self) -> range:
+        return range(self.settings.processes)
+
+    def _found(self, url: str) -> None:
+        if self._url not in {None, url}:
+            raise ServeError("The embedded Postgres has another address after its restart.")
+        self._url = url
+
+    def _serve(self, number: int, start: Start) -> int:
+        from app.process.serving import serve as serve_one  # noqa: PLC0415 - as in `_prepare`
+
+        place = Place(
+            works=False,
+            database=self._url,
+            is_first=number == 0 and start.is_first,
+            count=self.settings.processes,
+            api=self.api,
+            share=Share(self.shares, number),
+            probes=self.probes[number],
+            tell_up=partial(start.tell, _UP),
+        )
+        unused = [each for each in self.probes if each is not place.probes]
+        return _run(partial(serve_one, self.settings, place), unused)
+
+    def _work(self, start: Start) -> int:
+        from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
+
+        place = Place(database=self._url, is_first=False, tell_up=partial(start.tell, _UP))
+        run = partial(work_one, self.settings, place=place)
+        return _run(run, [self.api, *self.probes])
+
+    def _keep_database(self, start: Start) -> int:
+        from app.process.serving import keep_database  # noqa: PLC0415 - as in `_prepare`
+
+        run = partial(keep_database, self.settings, start.tell, start.others)
+        return _run(run, [self.api, *self.probes])
+
+
+@dataclass(frozen=True)
+class _Workers:
+    """The processes of `worker`."""
+
+    settings: Settings
+    probes: _Listeners
+
+    def run(self) -> int:
+        """Run them; return the status."""
+        first, *others = [
+            Role(str(n), partial(self._work, n)) for n in range(self.settings.processes)
+        ]
+        return _supervisor(self.settings, self.probes).run([[first], others])
+
+    def _work(self, number: int, start: Start) -> int:
+        from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
+
+        place = Place(
+            is_first=number == 0 and start.is_first,
+            count=self.settings.processes,
+            probes=self.probes[number],
+            tell_up=partial(start.tell, _UP),
+        )
+        unused = [each for each in self.probes if each is not place.probes]
+        return _run(partial(work_one, self.settings, place=place), unused)
+
+
+def _supervisor(
+    settings: Settings, listeners: _Listeners, leave: Callable[[str], None] = lambda _: None
+) -> Supervisor:
+    return Supervisor(
+        stop_seconds=settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS,
+        # New connections are refused at once, rather than kept waiting for nobody.
+        on_stop=partial(_close, listeners),
+        on_end=leave,
+    )
+
+
+def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listeners) -> int:
+    """Run one of the processes, without the sockets that are for others."""
+    from app.process.serving import run  # noqa: PLC0415 - as in `_prepare`
+
+    _close(unused)
+    return status_of(lambda: run(start))
+
+
+def _close(listeners: _Listeners) -> None:
+    for listener in listeners:
+        if listener is not None:
+            listener.close()

@@ -1,0 +1,61 @@
+"""The end of a process: by a signal, which also ends a start under way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.process.watchdog import SIGNALS, Watchdog
+from app.settings.settings import Settings
+
+
+class Stopping(asyncio.Event):
+    """An event that is set once the process is asked to stop; a start under way is cancelled.
+
+    Args:
+        task: the process's main task.
+    """
+
+    def __init__(self, task: asyncio.Task[object]) -> None:
+        super().__init__()
+        self.is_up = False
+        self.has_cancelled = False
+        self._task = task
+
+    def ask(self) -> None:
+        """Ask the process to stop."""
+        if not self.is_up and not self.is_set():
+            self.has_cancelled = self._task.cancel()
+        self.set()
+
+
+@asynccontextmanager
+async def until_signalled(settings: Settings) -> AsyncIterator[Stopping]:
+    """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
+
+    The watchdog ends a process that does not stop then, or whose event loop hangs.
+    """
+    loop = asyncio.get_running_loop()
+    async with until_asked() as stopping:
+        for number in SIGNALS:
+            loop.add_signal_handler(number, stopping.ask)
+        try:
+            with Watchdog(loop, settings).watching():
+                yield stopping
+        finally:
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def until_asked() -> AsyncIterator[Stopping]:
+    """Yield an event that asks the process to stop, for whoever learns that it should."""
+    task = asyncio.current_task()
+    assert task is not None
+    stopping = Stopping(task)
+    try:
+        yield stopping
+    except asyncio.CancelledError:
+        # The unwinding has closed everything; the process ends as asked.
+        if not stopping.has_cancelled:
+            raise
+        task.uncancel()
