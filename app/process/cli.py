@@ -20,6 +20,7 @@ from app.process import (
     backup_commands,
     check_commands,
     cost_commands,
+    distribute_commands,
     erasure_commands,
     export_commands,
     import_commands,
@@ -44,6 +45,7 @@ app.command("backup")(backup_commands.backup)
 app.command("backups")(backup_commands.backups)
 app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
+app.command("distribute")(distribute_commands.distribute)
 app.command("export")(export_commands.export)
 app.command("restore")(restore_commands.restore)
 app.command("import")(import_commands.import_memories)
