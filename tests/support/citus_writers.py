@@ -29,6 +29,7 @@ class Writers:
         self._client = client
         self._engines = engines
         self._ended = asyncio.Event()
+        self._came = asyncio.Event()
         self._written = [0] * WRITERS
         self.acknowledged: dict[str, set[str]] = {engine: set() for engine in engines}
         self.statuses: Counter[int] = Counter()
@@ -51,7 +52,8 @@ class Writers:
         """Wait until each writer has written some more."""
         goal = [written + _BEFORE for written in self._written]
         while any(has < wanted for has, wanted in zip(self._written, goal, strict=True)):
-            await asyncio.sleep(_PAUSE_SECONDS)
+            self._came.clear()
+            await self._came.wait()
 
     async def _write(self, writer: int) -> None:
         while not self._ended.is_set():
@@ -61,6 +63,7 @@ class Writers:
             await self._create(engine, {"fact": fact, "scope": {"user_id": str(number % 7)}})
             self.acknowledged[engine].add(fact)
             self._written[writer] += 1
+            self._came.set()
 
     async def _create(self, engine: str, body: dict[str, object]) -> None:
         """Send a create until it is acknowledged, as official clients do."""

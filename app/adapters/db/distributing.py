@@ -31,7 +31,6 @@ _HAVE_TRIGGERS = text(
 )
 _COUNT = f"select {COLUMN}, count(*) from {{}} group by {COLUMN}"  # noqa: S608 - of constants
 _ALL_TOTALS = text(f"select * from {_TOTALS}")  # noqa: S608 - of a constant
-_IDENTITY = text("select relreplident = 'f' from pg_class where oid = to_regclass(:name)")
 
 
 class DistributionError(RuntimeError):
@@ -84,7 +83,6 @@ def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
             connection.execute(_LOCK_WAIT)
             connection.execute(text(f"lock table {', '.join(new)} in access exclusive mode"))
         before = _contents(connection, new)
-        _identify_totals(connection)
         _move(connection, new, shards)
         after = _contents(connection, new)
     except DBAPIError as error:
@@ -110,12 +108,6 @@ def _move(connection: Connection, tables: Sequence[str], shards: int) -> None:
         connection.execute(_EMPTY, {"name": name})
     for name in watched:
         connection.execute(text(f"alter table {name} enable trigger user"))
-
-
-def _identify_totals(connection: Connection) -> None:
-    """Have moves of a shard tell rows of totals by all their columns."""
-    if not connection.execute(_IDENTITY, {"name": _TOTALS}).scalar_one():
-        connection.execute(text(f"alter table {_TOTALS} replica identity full"))
 
 
 def _contents(connection: Connection, tables: Sequence[str]) -> _Contents:
