@@ -19,13 +19,14 @@ _MAX_PORT = 65_535
 _CONNECT_SECONDS = 5
 _VERSION = "citus.version"
 """A setting that a server has once it has preloaded Citus."""
-_WANTED = {
+WANTED = {
     # Lets the trigger of a shard reach other shards: ours reach those of the same engine alone.
     "citus.enable_unsafe_triggers": "on",
     # `set local` counts on the nodes, too.
     "citus.propagate_set_commands": "local",
     "wal_level": "logical",
 }
+"""Settings that every node must have."""
 _PREPARED = "max_prepared_transactions"
 _CONNECTIONS = "max_connections"
 _FACTS = text("""
@@ -106,7 +107,7 @@ class Facts:
     @classmethod
     def read(cls, connection: Connection) -> "Facts":
         """Ask a server."""
-        settings = [_VERSION, *_WANTED, _PREPARED, _CONNECTIONS]
+        settings = [_VERSION, *WANTED, _PREPARED, _CONNECTIONS]
         values = {"tables": list(DISTRIBUTED), "settings": settings}
         return cls(**connection.execute(_FACTS, values).mappings().one())
 
@@ -206,7 +207,7 @@ def _of_settings(node: Node) -> Iterator[str]:
     mend = "set it in postgresql.conf there, and restart that server."
     if settings[_VERSION] is None:
         yield f"{node.name}: shared_preload_libraries must contain citus; {mend}"
-    for name, wanted in _WANTED.items():
+    for name, wanted in WANTED.items():
         if (got := settings[name]) != wanted:
             yield f"{node.name}: {name} must be {wanted}; got {got or 'nothing'}; {mend}"
     prepared, connections = int(settings[_PREPARED] or 0), int(settings[_CONNECTIONS] or 0)
