@@ -60,11 +60,12 @@ class Service:
     resources: Resources
     engines: Sequence[str]
 
-    async def survives(self, url: str, statement: str, *values: object) -> Writers:
-        """Run a statement under three writers; check that all is there that they have written."""
+    async def survives(self, url: str, *statements: str, values: Sequence[object] = ()) -> Writers:
+        """Run statements under three writers; check that all is there that they have written."""
         writers = Writers(self.client, self.engines)
         async with writers.writing():
-            await asyncio.to_thread(ask, url, statement, *values)
+            for statement in statements:
+                await asyncio.to_thread(ask, url, statement, *values)
         for engine, acknowledged in writers.acknowledged.items():
             assert acknowledged <= set(await facts(self.client, engine))
         assert await held(self.resources.db) == await recounted(self.resources.db)
@@ -99,14 +100,14 @@ def elsewhere(cluster: Cluster, url: str, engine: int) -> tuple[object, ...]:
 async def test_a_shard_moves(cluster: Cluster, url: str, service: Service, mode: str) -> None:
     engine = _id(service.engines[0])
     place = elsewhere(cluster, url, engine)
-    writers = await service.survives(url, _MOVE.format(mode=mode), *place, engine)
+    writers = await service.survives(url, _MOVE.format(mode=mode), values=(*place, engine))
     assert set(writers.statuses) == {200}
     assert ask(url, _PLACE, engine) == [place]
 
 
 async def test_an_engine_gets_a_shard_of_its_own(url: str, service: Service) -> None:
     ((before,),) = ask(url, _SHARDS)
-    writers = await service.survives(url, _ISOLATE, _id(service.engines[1]))
+    writers = await service.survives(url, _ISOLATE, values=[_id(service.engines[1])])
     assert set(writers.statuses) <= {200, 503}
     assert ask(url, _SHARDS) > [(before,)]
 
@@ -117,7 +118,7 @@ async def test_an_engine_gets_a_shard_of_its_own_online(
     engine = _id(service.engines[2])
     place = elsewhere(cluster, url, engine)
     ((before,),) = ask(url, _SHARDS)
-    writers = await service.survives(url, _SPLIT, engine, *place)
+    writers = await service.survives(url, _SPLIT, values=(engine, *place))
     assert set(writers.statuses) <= {200, 503}
     assert ask(url, _SHARDS) > [(before,)]
     assert ask(url, _PLACE, engine) == [place]
@@ -126,7 +127,9 @@ async def test_an_engine_gets_a_shard_of_its_own_online(
 async def test_shards_move_to_a_new_worker(cluster: Cluster, url: str, service: Service) -> None:
     workers = min(len(cluster.workers), 3)
     assert cluster.command(url, workers=workers).returncode == 0
-    waiting = "select citus_rebalance_wait() from citus_rebalance_start()"
-    writers = await service.survives(url, waiting)
+    # The job is seen once the statement that starts it has ended.
+    writers = await service.survives(
+        url, "select citus_rebalance_start()", "select citus_rebalance_wait()"
+    )
     assert set(writers.statuses) <= {200, 503}
     assert ask(url, _PLACES) == [(workers,)]
