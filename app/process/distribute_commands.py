@@ -47,6 +47,17 @@ def distribute(
     Again, it adds what is new: nodes, or tables of a later release. The service must not run while
     tables are distributed.
     """
+    url = _url()
+    # Imported here, so that `--help` and usage errors answer at once.
+    from app.adapters.db.distribute import Asked  # noqa: PLC0415 - as above
+
+    workers = [_address("--worker", each) for each in worker or ()]
+    asked = Asked(_address("--coordinator", coordinator), workers, shards, is_dry=dry_run)
+    done = _done(url, asked, as_json=as_json)
+    typer.echo(json.dumps(_document(done, asked), indent=2) if as_json else _text(done, asked))
+
+
+def _url() -> str:
     settings = read_settings()
     if settings.database_url is None:
         fail(
@@ -54,22 +65,19 @@ def distribute(
             " distributed.",
             MISUSED,
         )
-    # Imported here, so that `--help` and usage errors answer at once.
+    return settings.database_url.get_secret_value()
+
+
+def _done(url: str, asked: "Asked", *, as_json: bool) -> "Distributed":
+    """Distribute, or end the command with the reasons why not."""
     from app.adapters.db.distribute import (  # noqa: PLC0415 - as above
-        Asked,
         ChecksFailedError,
         distribute,
     )
 
-    asked = Asked(
-        _address("--coordinator", coordinator),
-        [_address("--worker", each) for each in worker or ()],
-        shards,
-        is_dry=dry_run,
-    )
     try:
         with stoppable("Stopped: no table was distributed. Nodes that were added stay."):
-            done = distribute(settings.database_url.get_secret_value(), asked)
+            return distribute(url, asked)
     except ChecksFailedError as error:
         if as_json:
             typer.echo(json.dumps({"failures": error.failures}, indent=2))
@@ -77,7 +85,6 @@ def distribute(
         fail(str(error))
     except SchemaError as error:
         fail(str(error))
-    typer.echo(json.dumps(_document(done, asked), indent=2) if as_json else _text(done, asked))
 
 
 def _address(option: str, given: str) -> "Address":

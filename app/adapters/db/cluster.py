@@ -1,4 +1,4 @@
-"""The nodes of a Citus cluster: what each must have, and how it joins."""
+"""The nodes of a Citus cluster: their requirements, and how they join."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a server says of itself.
+    """A server's answer about itself.
 
     Attributes:
         postgres: its major version.

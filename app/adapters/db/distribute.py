@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Distributed:
-    """What was done, or would be in a dry run.
+    """The work that was done, or would be in a dry run.
 
     Attributes:
         workers: the number of workers.
@@ -75,7 +75,7 @@ class Distributed:
 
 @dataclass(frozen=True)
 class _Work:
-    """What is left to do: nodes to join, and tables to distribute."""
+    """The work that is left: nodes to join, and tables to distribute."""
 
     has_citus: bool
     coordinator: Address | None

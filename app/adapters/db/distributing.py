@@ -47,7 +47,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Contents:
-    """What tables hold: rows by table and engine, and all rows of totals."""
+    """The contents of tables: rows by table and engine, and all rows of totals."""
 
     rows: dict[str, dict[int, int]]
     totals: frozenset[tuple[int, ...]]
