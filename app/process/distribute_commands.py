@@ -12,7 +12,7 @@ from app.process.progress import stoppable
 
 if TYPE_CHECKING:
     from app.adapters.db.cluster import Address
-    from app.adapters.db.distribute import Asked, Distributed
+    from app.adapters.db.distribute import AskedDistribution, Distributed
 
 _REBALANCE = "select citus_rebalance_start()"
 
@@ -23,7 +23,7 @@ def distribute(
         str,
         typer.Option(
             metavar="HOST:PORT",
-            help="Where the workers reach the server of MEMORY_BANK_DATABASE_URL.",
+            help="Address at which workers reach the server of MEMORY_BANK_DATABASE_URL.",
         ),
     ],
     worker: Annotated[
@@ -49,10 +49,12 @@ def distribute(
     """
     url = _url()
     # Imported here, so that `--help` and usage errors answer at once.
-    from app.adapters.db.distribute import Asked  # noqa: PLC0415 - as above
+    from app.adapters.db.distribute import AskedDistribution  # noqa: PLC0415 - as above
 
     workers = [_address("--worker", each) for each in worker or ()]
-    asked = Asked(_address("--coordinator", coordinator), workers, shards, is_dry=dry_run)
+    asked = AskedDistribution(
+        _address("--coordinator", coordinator), workers, shards, is_dry=dry_run
+    )
     done = _done(url, asked, as_json=as_json)
     typer.echo(json.dumps(_document(done, asked), indent=2) if as_json else _text(done, asked))
 
@@ -68,7 +70,7 @@ def _url() -> str:
     return settings.database_url.get_secret_value()
 
 
-def _done(url: str, asked: "Asked", *, as_json: bool) -> "Distributed":
+def _done(url: str, asked: "AskedDistribution", *, as_json: bool) -> "Distributed":
     """Distribute, or end the command with the reasons why not."""
     from app.adapters.db.distribute import (  # noqa: PLC0415 - as above
         ChecksFailedError,
@@ -96,11 +98,11 @@ def _address(option: str, given: str) -> "Address":
         fail(f"{option} must be HOST:PORT; got {given}.", MISUSED)
 
 
-def _text(done: "Distributed", asked: "Asked") -> str:
+def _text(done: "Distributed", asked: "AskedDistribution") -> str:
     return "\n".join(_lines(done, asked))
 
 
-def _lines(done: "Distributed", asked: "Asked") -> Iterator[str]:
+def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
     """Yield a line for each node and table, then what there is to do."""
     if not done.is_changed:
         yield f"already distributed over {_workers(done)}"
@@ -132,7 +134,7 @@ def _workers(done: "Distributed") -> str:
     return f"{done.workers} worker{'' if done.workers == 1 else 's'}"
 
 
-def _document(done: "Distributed", asked: "Asked") -> dict[str, Any]:
+def _document(done: "Distributed", asked: "AskedDistribution") -> dict[str, Any]:
     return {
         "dryRun": asked.is_dry,
         "changed": done.is_changed and not asked.is_dry,

@@ -83,7 +83,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Facts:
+class NodeFacts:
     """A server's answer about itself.
 
     Attributes:
@@ -105,7 +105,7 @@ class Facts:
     settings: Mapping[str, str | None]
 
     @classmethod
-    def read(cls, connection: Connection) -> "Facts":
+    def read(cls, connection: Connection) -> "NodeFacts":
         """Ask a server."""
         settings = [_VERSION, *WANTED, _PREPARED, _CONNECTIONS]
         values = {"tables": list(DISTRIBUTED), "settings": settings}
@@ -122,7 +122,7 @@ class Node:
     """
 
     name: str
-    facts: Facts
+    facts: NodeFacts
     is_new: bool = False
 
 
@@ -149,7 +149,7 @@ class Members:
         return cls(True, next(iter(own), None), workers)
 
 
-def read_facts(url: str, address: Address, name: str) -> Facts:
+def read_facts(url: str, address: Address, name: str) -> NodeFacts:
     """Ask the server at an address for the database of `url`.
 
     Raises:
@@ -158,7 +158,7 @@ def read_facts(url: str, address: Address, name: str) -> Facts:
     try:
         engine = open_blocking_engine(address.within(url), connect_timeout=_CONNECT_SECONDS)
         with engine.connect() as connection:
-            return Facts.read(connection)
+            return NodeFacts.read(connection)
     except OperationalError as error:
         raise NodeError(
             f"{name} cannot be reached ({_reason(error)}): it needs the database and the user of"
@@ -184,7 +184,7 @@ def complaints(coordinator: Node, workers: Sequence[Node]) -> Iterator[str]:
             yield f"{node.name} must be a server of its own; it is {other}."
 
 
-def _of_versions(node: Node, coordinator: Facts) -> Iterator[str]:
+def _of_versions(node: Node, coordinator: NodeFacts) -> Iterator[str]:
     facts = node.facts
     if facts.citus is None:
         yield f"{node.name}: Citus must be available; install Citus {OLDEST} or later there."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from app.adapters.db import cluster, distributing, migrate
-from app.adapters.db.cluster import Address, Facts, Members, Node, NodeError
+from app.adapters.db.cluster import Address, NodeFacts, Members, Node, NodeError
 from app.adapters.db.distributing import Placed
 from app.adapters.db.distribution import DISTRIBUTED, list_distributed
 from app.adapters.db.migrate import SchemaError
@@ -36,7 +36,7 @@ class ChecksFailedError(SchemaError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedDistribution:
     """A distribution that is asked for.
 
     Attributes:
@@ -88,7 +88,7 @@ class _Work:
         return not self.has_citus or self.coordinator is not None or bool(self.workers)
 
 
-def distribute(url: str, asked: Asked) -> Distributed:
+def distribute(url: str, asked: AskedDistribution) -> Distributed:
     """Distribute the database at an address over the nodes of a cluster. Blocking.
 
     Nodes join one by one, for good; the tables are distributed in one transaction.
@@ -121,7 +121,7 @@ def distribute(url: str, asked: Asked) -> Distributed:
     )
 
 
-def _work(connection: Connection, members: Members, asked: Asked) -> _Work:
+def _work(connection: Connection, members: Members, asked: AskedDistribution) -> _Work:
     present = list_distributed(connection)
     return _Work(
         has_citus=members.has_citus,
@@ -152,7 +152,7 @@ def _rows(connection: Connection, table: str) -> int:
 
 
 def _failures(
-    connection: Connection, url: str, asked: Asked, work: _Work, shards: int | None
+    connection: Connection, url: str, asked: AskedDistribution, work: _Work, shards: int | None
 ) -> Iterator[str]:
     """Yield what keeps the database from being distributed, a sentence each."""
     if not migrate.is_current(connection):
@@ -178,9 +178,11 @@ def _of_shards(asked: int | None, present: int | None) -> Iterator[str]:
         )
 
 
-def _of_nodes(connection: Connection, url: str, asked: Asked, work: _Work) -> Iterator[str]:
+def _of_nodes(
+    connection: Connection, url: str, asked: AskedDistribution, work: _Work
+) -> Iterator[str]:
     """Yield what keeps the nodes from being one database; ask each for it."""
-    facts = Facts.read(connection)
+    facts = NodeFacts.read(connection)
     coordinator = Node(f"coordinator {asked.coordinator}", facts, work.is_of_nodes)
     try:
         reached = cluster.read_facts(url, asked.coordinator, f"--coordinator {asked.coordinator}")

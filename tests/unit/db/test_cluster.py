@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.adapters.db.cluster import WANTED, Address, Facts, Node, complaints
+from app.adapters.db.cluster import WANTED, Address, NodeFacts, Node, complaints
 
 _SETTINGS = {
     **WANTED,
@@ -13,7 +13,7 @@ _SETTINGS = {
     "max_connections": "100",
     "max_prepared_transactions": "100",
 }
-_GOOD = Facts(
+_GOOD = NodeFacts(
     postgres=18,
     citus="14.0-1",
     vector="0.8.5",
@@ -116,7 +116,7 @@ def test_nodes_that_are_alike_are_taken() -> None:
         ),
     ],
 )
-def test_what_a_new_worker_lacks_is_told(facts: Facts, reasons: list[str]) -> None:
+def test_what_a_new_worker_lacks_is_told(facts: NodeFacts, reasons: list[str]) -> None:
     worker = Node("worker b:2", facts, is_new=True)
     told = list(complaints(_COORDINATOR, [worker]))
     assert told == [f"worker b:2: {reason}" for reason in reasons]
