@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from app.adapters.db import cluster, distributing, migrate
-from app.adapters.db.cluster import Address, NodeFacts, Members, Node, NodeError
+from app.adapters.db.cluster import Address, Members, Node, NodeError, NodeFacts
 from app.adapters.db.distributing import Placed
 from app.adapters.db.distribution import DISTRIBUTED, list_distributed
 from app.adapters.db.migrate import SchemaError
