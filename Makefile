@@ -41,6 +41,10 @@ else
 	@sh scripts/test.sh
 endif
 
+.PHONY: test-citus
+test-citus: setup ## Run what needs a Citus cluster, which MEMORY_BANK_TEST_CITUS_URL names, and the API's tests on it
+	$(BIN)/pytest --on-citus tests/citus tests/api tests/worker tests/access tests/conformance $(ARGS)
+
 .PHONY: test-nightly
 test-nightly: setup ## Run random tests with ten times as many cases, all attackers, an hour's soak
 	$(BIN)/pytest $(random_tests) tests/access tests/faults/test_crash.py tests/faults/test_erasure_killed.py --hypothesis-profile=nightly $(ARGS)

@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from sqlalchemy import TextClause, text
 
 from app.adapters.allocator import GARBAGE
+from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
@@ -36,6 +37,7 @@ from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
 from app.settings.settings import Settings
+from tests.support.citus import MISSING, Cluster, is_given
 from tests.support.clusters import Template, fill
 from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
@@ -68,8 +70,26 @@ _FIRST = ("soak", "faults", "properties", "access", "conformance")
 """Folders with files that take long: begun last, one would leave the other processes idle."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test-citus`."""
+    parser.addoption(
+        "--on-citus",
+        action="store_true",
+        help="have tests use databases that are distributed over the cluster of the variable",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to test on a cluster that nobody has named."""
+    if config.getoption("--on-citus") and not is_given():
+        raise pytest.UsageError(MISSING)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes long; leave out what a cluster cannot show."""
+    for item in items if config.getoption("--on-citus") else ():
+        if (marker := item.get_closest_marker("plain_postgres")) is not None:
+            item.add_marker(pytest.mark.skip(reason=marker.args[0]))
 
     def rank(item: pytest.Item) -> int:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
@@ -122,8 +142,15 @@ def data_dir() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def database_url(data_dir: Path) -> Iterator[str]:
-    """A migrated database on a Postgres of its own, which does not outlive the tests."""
+def database_url(pytestconfig: pytest.Config, data_dir: Path) -> Iterator[str]:
+    """A migrated database on a Postgres of its own, which does not outlive the tests.
+
+    With `--on-citus`, one that is distributed over the cluster.
+    """
+    if pytestconfig.getoption("--on-citus"):
+        with Cluster.given().distributed() as url:
+            yield url
+        return
     fill(data_dir)
     with EmbeddedPostgres(Settings(data_dir=data_dir)) as postgres:
         with psycopg.connect(postgres.url, autocommit=True) as connection:
@@ -140,6 +167,7 @@ def settings(data_dir: Path) -> Settings:
 @pytest.fixture(scope="session")
 async def shared_database(database_url: str, data_dir: Path) -> AsyncIterator[Database]:
     database = Database(open_engine(database_url, Settings(data_dir=data_dir)))
+    database.is_distributed = await is_distributed(database.engine)
     yield database
     await database.close()
 

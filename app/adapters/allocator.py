@@ -1,4 +1,4 @@
-"""What a process keeps of its memory: the garbage collector, and the allocator of glibc."""
+"""The memory that a process keeps: the garbage collector, and the allocator of glibc."""
 
 import ctypes
 import gc

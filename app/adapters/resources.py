@@ -175,6 +175,7 @@ async def open_resources(
 
     Raises:
         ModelSetupError: a model of the settings cannot be opened.
+        Unavailable: the database cannot be reached.
     """
     # In a thread: clients of providers take seconds to import, as do an operator's own models to
     # load; on a busy machine the watchdog would take the process for one that hangs.
@@ -187,7 +188,8 @@ async def open_resources(
             db = db.at(clock)
         skew = Skew(timedelta(seconds=settings.clock_skew_max_seconds))
         forced = settings.tuning.treats_database_as_distributed
-        db.is_distributed = forced or await is_distributed(db.engine)
+        async with db.translated_errors():
+            db.is_distributed = forced or await is_distributed(db.engine)
         async with _following(db, clock or SystemClock(), skew) as followed:
             yield Resources(
                 settings,

@@ -6,13 +6,14 @@ from typing import TypeVar
 
 from app.kernel.errors import IdClash
 
-_TRIES = 3
+_TRIES = 10
+"""A tenth of the requests clash where sixteen processes write into one scope at once."""
 
 Result = TypeVar("Result")
 
 
 async def redone(attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Return the result of an attempt, which is made up to three times while ids clash.
+    """Return the result of an attempt, which is made up to ten times while ids clash.
 
     Raises:
         IdClash: they clashed each time.

@@ -17,6 +17,7 @@ from app.process import (
     backup_commands,
     check_commands,
     cost_commands,
+    distribute_commands,
     erasure_commands,
     export_commands,
     import_commands,
@@ -41,6 +42,7 @@ app.command("backup")(backup_commands.backup)
 app.command("backups")(backup_commands.backups)
 app.command("restore-backup")(backup_commands.restore_backup)
 app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
+app.command("distribute")(distribute_commands.distribute)
 app.command("export")(export_commands.export)
 app.command("restore")(restore_commands.restore)
 app.command("import")(import_commands.import_memories)
@@ -88,7 +90,7 @@ def serve(
         _run_many(lambda: many.serve(settings, works=works))
     from app.process import place, serving  # noqa: PLC0415 - as in _run
 
-    _run(lambda: serving.serve(settings, place.Place(works=works)))
+    _run(lambda: serving.serve(settings, place.ProcessPlace(works=works)))
 
 
 @app.command()

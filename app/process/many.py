@@ -10,16 +10,16 @@ from importlib import import_module
 from socket import socket
 
 from app.adapters.metrics import added_up, forget_gauges, forget_parent
-from app.adapters.uvicorn.sharing import Share, Shares
+from app.adapters.uvicorn.sharing import ConnectionShare, ConnectionShares
 from app.process.listening import (
     ServeError,
     open_api_socket,
     open_metrics_socket,
     open_worker_socket,
 )
-from app.process.place import Place
+from app.process.place import ProcessPlace
 from app.process.reporting import status_of
-from app.process.supervisor import Role, Start, Supervisor
+from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
 from app.settings.environment import environment
 from app.settings.settings import Settings
 
@@ -43,7 +43,7 @@ def serve(settings: Settings, *, works: bool) -> int:
     probes = _probes(settings.metrics_port, partial(open_metrics_socket, settings), settings)
     with added_up():
         _prepare()
-        return _Servers(_for_many(settings), api, probes, Shares(settings.processes)).run(
+        return _Servers(_for_many(settings), api, probes, ConnectionShares(settings.processes)).run(
             works=works
         )
 
@@ -94,16 +94,16 @@ class _Servers:
     settings: Settings
     api: socket
     probes: _Listeners
-    shares: Shares
+    shares: ConnectionShares
     _url: str | None = None
     """The address of the embedded database."""
 
     def run(self, *, works: bool) -> int:
         """Run them; return the status."""
-        first, *others = [Role(str(n), partial(self._serve, n)) for n in self._numbers()]
+        first, *others = [ProcessRole(str(n), partial(self._serve, n)) for n in self._numbers()]
         is_own = self.settings.database_url is None
-        database = Role(_DATABASE, self._keep_database, self._found, outlives=True)
-        worker = Role(_WORKER, self._work)
+        database = ProcessRole(_DATABASE, self._keep_database, self._found, outlives=True)
+        worker = ProcessRole(_WORKER, self._work)
         waves = [[first], [*others, *([worker] if is_own and works else [])]]
         supervisor = _supervisor(self.settings, [self.api, *self.probes], self._leave)
         return supervisor.run([[database], *waves] if is_own else waves)
@@ -124,13 +124,13 @@ class _Servers:
     def _serve(self, number: int, start: Start) -> int:
         from app.process.serving import serve as serve_one  # noqa: PLC0415 - as in `_prepare`
 
-        place = Place(
+        place = ProcessPlace(
             works=False,
             database=self._url,
             is_first=number == 0 and start.is_first,
             count=self.settings.processes,
             api=self.api,
-            share=Share(self.shares, number),
+            share=ConnectionShare(self.shares, number),
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
         )
@@ -140,7 +140,7 @@ class _Servers:
     def _work(self, start: Start) -> int:
         from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
 
-        place = Place(database=self._url, is_first=False, tell_up=partial(start.tell, _UP))
+        place = ProcessPlace(database=self._url, is_first=False, tell_up=partial(start.tell, _UP))
         run = partial(work_one, self.settings, place=place)
         return _run(run, [self.api, *self.probes])
 
@@ -161,14 +161,14 @@ class _Workers:
     def run(self) -> int:
         """Run them; return the status."""
         first, *others = [
-            Role(str(n), partial(self._work, n)) for n in range(self.settings.processes)
+            ProcessRole(str(n), partial(self._work, n)) for n in range(self.settings.processes)
         ]
         return _supervisor(self.settings, self.probes).run([[first], others])
 
     def _work(self, number: int, start: Start) -> int:
         from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
 
-        place = Place(
+        place = ProcessPlace(
             is_first=number == 0 and start.is_first,
             count=self.settings.processes,
             probes=self.probes[number],
@@ -180,8 +180,8 @@ class _Workers:
 
 def _supervisor(
     settings: Settings, listeners: _Listeners, leave: Callable[[str], None] = lambda _: None
-) -> Supervisor:
-    return Supervisor(
+) -> ProcessSupervisor:
+    return ProcessSupervisor(
         stop_seconds=settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS,
         # New connections are refused at once, rather than kept waiting for nobody.
         on_stop=partial(_close, listeners),

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from socket import socket
 
-from app.adapters.uvicorn.sharing import Share
+from app.adapters.uvicorn.sharing import ConnectionShare
 
 
 @dataclass(frozen=True)
-class Place:
+class ProcessPlace:
     """The things that a process takes over from its command; by default none.
 
     Attributes:
@@ -27,9 +27,9 @@ class Place:
     is_first: bool = True
     count: int = 1
     api: socket | None = None
-    share: Share | None = None
+    share: ConnectionShare | None = None
     probes: socket | None = None
     tell_up: Callable[[], None] = lambda: None
 
 
-ALONE = Place()
+ALONE = ProcessPlace()

@@ -20,7 +20,7 @@ from app.adapters.llm.factory import open_embedder
 from app.adapters.resources import Resources, open_resources
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
-from app.adapters.uvicorn.sharing import Share
+from app.adapters.uvicorn.sharing import ConnectionShare
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -40,7 +40,7 @@ from app.process.listening import (
 )
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
-from app.process.place import ALONE, Place
+from app.process.place import ALONE, ProcessPlace
 from app.process.reading_standby import reading_standby
 from app.process.stopping import until_asked, until_signalled
 from app.settings.settings import Settings
@@ -63,7 +63,7 @@ class OpenProcess:
 
 @asynccontextmanager
 async def open_process(
-    settings: Settings, clock: Clock | None = None, place: Place = ALONE
+    settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE
 ) -> AsyncIterator[OpenProcess]:
     """Open database and resources; create the first key and the first engine if needed.
 
@@ -137,7 +137,7 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def _database(settings: Settings, place: Place) -> AsyncIterator[str]:
+async def _database(settings: Settings, place: ProcessPlace) -> AsyncIterator[str]:
     if place.database is not None:
         yield place.database
         return
@@ -174,7 +174,7 @@ class Listening:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, resources: Resources, place: Place = ALONE
+    settings: Settings, resources: Resources, place: ProcessPlace = ALONE
 ) -> AsyncIterator[Listening]:
     """Serve beside the block; with the embedded database, also run the worker.
 
@@ -206,7 +206,7 @@ async def serving(
 
 @asynccontextmanager
 async def _listening(
-    settings: Settings, resources: Resources, listener: socket, share: Share | None
+    settings: Settings, resources: Resources, listener: socket, share: ConnectionShare | None
 ) -> AsyncIterator[Listening]:
     with listener as bound:
         # In a thread: on a slow machine it takes so long that the watchdog would take the process
@@ -229,7 +229,7 @@ async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None
             yield
 
 
-async def serve(settings: Settings, place: Place = ALONE) -> None:
+async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
         until_signalled(settings) as stopping,
@@ -277,7 +277,7 @@ def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `Giving
     return False
 
 
-async def work(settings: Settings, clock: Clock | None = None, place: Place = ALONE) -> None:
+async def work(settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE) -> None:
     """Run the worker until SIGINT or SIGTERM, beside servers on the same database.
 
     Without a `clock`, the process uses that of its machine.
@@ -327,7 +327,7 @@ async def keep_database(settings: Settings, tell: Callable[[str], None], others:
 
 
 @asynccontextmanager
-async def _worker_port(resources: Resources, place: Place) -> AsyncIterator[None]:
+async def _worker_port(resources: Resources, place: ProcessPlace) -> AsyncIterator[None]:
     """Serve health and metrics of a worker beside the block, if it has a port."""
     settings = resources.settings
     # Its sweeps rest while its clock is wrong, and it serves nothing else.

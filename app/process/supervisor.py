@@ -56,7 +56,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Role:
+class ProcessRole:
     """One of the processes.
 
     Attributes:
@@ -74,7 +74,7 @@ class Role:
 
 @dataclass
 class _Child:
-    role: Role
+    role: ProcessRole
     pid: int | None = None
     report: int | None = None
     """The descriptor from which the supervisor reads that the process is up."""
@@ -95,7 +95,7 @@ class _Child:
 
 
 @dataclass
-class Supervisor:
+class ProcessSupervisor:
     """The processes of one command.
 
     Attributes:
@@ -108,7 +108,7 @@ class Supervisor:
     on_stop: Callable[[], None]
     on_end: Callable[[str], None]
     _children: list[_Child] = field(default_factory=list)
-    _waves: deque[Sequence[Role]] = field(default_factory=deque)
+    _waves: deque[Sequence[ProcessRole]] = field(default_factory=deque)
     _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=_DEATHS))
     _status: int | None = None
     """The status with which the command ends, once it stops."""
@@ -119,7 +119,7 @@ class Supervisor:
     """The pipe that ends with the supervisor."""
     _woken: tuple[int, int] = (-1, -1)
 
-    def run(self, waves: Sequence[Sequence[Role]]) -> int:
+    def run(self, waves: Sequence[Sequence[ProcessRole]]) -> int:
         """Run all processes until they are asked to stop, or cannot go on; return the status."""
         self._waves.extend(waves)
         with self._signals():

@@ -22,14 +22,14 @@ from collections.abc import Collection, Iterator, Mapping
 
 from sqlglot import exp
 
-from app.process.metadata import metadata
-from tests.architecture.tenancy import COLUMN, TENANT_TABLES, unconfined
+from app.adapters.db.distribution import COLUMN, LOCAL
+from tests.architecture.tenancy import TENANT_TABLES, unconfined
 from tests.architecture.trees import is_judged, parse
 
 Volatilities = Mapping[tuple[str, int], str]
 """`i`, `s` or `v`, as Postgres has it, by a function's name and the number of its arguments."""
 
-LOCAL_TABLES = frozenset(metadata.tables) - TENANT_TABLES
+LOCAL_TABLES = frozenset(LOCAL)
 """Tables on the coordinator alone, where the others are distributed."""
 OF_CONNECTIONS = frozenset({"set plan_cache_mode = force_generic_plan", "set enable_seqscan = off"})
 """Settings of the direct connections, which are made when one is opened."""

@@ -4,15 +4,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from app.process.metadata import metadata
+from app.adapters.db.distribution import COLUMN, DISTRIBUTED
 from tests.architecture.trees import bare, conjuncts, parse, parts, selects_nothing
 
-COLUMN = "engine_id"
-LOCAL = frozenset({"due_engines"})
-"""Tables about engines that only workers read, and that are not distributed."""
-TENANT_TABLES = frozenset(
-    table.name for table in metadata.sorted_tables if COLUMN in table.columns
-).difference(LOCAL)
+TENANT_TABLES = frozenset(DISTRIBUTED)
 
 
 def unconfined(statement: str) -> list[str]:

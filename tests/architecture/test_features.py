@@ -52,7 +52,7 @@ def test_a_path_is_served_by_its_own_route() -> None:
 
 @pytest.mark.parametrize(
     "what",
-    ["name", "jobs", "kinds", "ticks", "sweeps", "routers", "gauges", "erasures", "answers"],
+    ["name", "kinds", "ticks", "sweeps", "routers", "gauges", "erasures", "answers"],
 )
 def test_what_two_features_register_is_refused(what: str) -> None:
     first = next(feature for feature in FEATURES if getattr(feature, what))

@@ -12,6 +12,7 @@ COUNTED = {
     "artifacts",
     "calls",
     "port",
+    "processes",
     "size",
     "overflow",
     "threads",

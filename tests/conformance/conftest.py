@@ -6,13 +6,16 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.citus import Cluster
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.official import Bank, Client, at, new_engine, platform_client, vertex_client
+from tests.support.workers import worker
 
 _FOLDER = Path(__file__).parent
 _CLIENTS_POLL_SECONDS = 0.5
@@ -52,13 +55,18 @@ def _clients_poll_sooner() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[LiveServer]:
-    """A server as users start it."""
+def server(pytestconfig: pytest.Config) -> Iterator[LiveServer]:
+    """A server as users start it; with `--on-citus`, on a distributed database."""
     # Short, since a Unix socket's path may have about 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="omb-"))
     folder.chmod(0o755)
-    with live_server(folder) as found:
-        yield found
+    with ExitStack() as stack:
+        settings = {}
+        if pytestconfig.getoption("--on-citus"):
+            url = stack.enter_context(Cluster.given().distributed())
+            settings["MEMORY_BANK_DATABASE_URL"] = url
+            stack.enter_context(worker(url, worker_port=0))
+        yield stack.enter_context(live_server(folder, **settings))
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from sqlalchemy import Table, UniqueConstraint
 
+from app.adapters.db.distribution import COLUMN, DISTRIBUTED, LOCAL
 from app.process.metadata import metadata
 from tests.architecture.distributed import KEYS_WITHOUT_ENGINE, breaks_in_trigger
 from tests.architecture.tenancy import TENANT_TABLES
 
-COLUMN = "engine_id"
-TABLES = [table for table in metadata.sorted_tables if COLUMN in table.columns]
+TABLES = [table for table in metadata.sorted_tables if table.name in DISTRIBUTED]
 BY_NAME = {table.name: table for table in TABLES}
 _TRIGGERS = b"""
     select proname, prosrc, array_remove(array_agg(distinct tgnewtable::text), null)
@@ -22,6 +22,20 @@ _TRIGGERS = b"""
     where not tgisinternal and tgrelid = any(%s::regclass[])
     group by proname, prosrc
 """
+
+
+def test_every_table_has_its_place() -> None:
+    placed = [*DISTRIBUTED, *LOCAL]
+    assert sorted(placed) == sorted([*metadata.tables, "alembic_version"])
+    assert [table.name for table in TABLES if COLUMN not in table.columns] == []
+
+
+def test_a_table_is_distributed_after_those_that_it_refers_to() -> None:
+    for place, name in enumerate(DISTRIBUTED):
+        referred = {
+            key.referred_table.name for key in metadata.tables[name].foreign_key_constraints
+        }
+        assert referred <= set(DISTRIBUTED[:place])
 
 
 def uniques(table: Table) -> list[list[str]]:
@@ -60,7 +74,7 @@ def test_the_keys_of_the_database_are_of_one_engine(database_url: str) -> None:
 
 
 def test_nothing_of_the_service_refers_to_an_engine_or_what_is_below() -> None:
-    others = [table for table in metadata.sorted_tables if COLUMN not in table.columns]
+    others = [table for table in metadata.sorted_tables if table.name in LOCAL]
     referred = {
         key.referred_table.name for table in others for key in table.foreign_key_constraints
     }

@@ -4,13 +4,13 @@ import asyncio
 from functools import partial
 from socket import create_connection, create_server
 
-from app.adapters.uvicorn.sharing import Acceptor, Share, Shares
+from app.adapters.uvicorn.sharing import Acceptor, ConnectionShare, ConnectionShares
 
 _SOON_SECONDS = 30
 
 
 def test_a_process_waits_for_those_with_fewer_connections() -> None:
-    shares = Shares(3)
+    shares = ConnectionShares(3)
     assert shares.note(0, 5), "the others do not run"
     assert not shares.note(1, 6)
     assert shares.note(2, 5), "as few as another"
@@ -40,10 +40,10 @@ class _Taken(list[int]):
 
 
 async def test_connections_go_evenly_to_those_that_share_a_socket() -> None:
-    shares, taken = Shares(2), _Taken()
+    shares, taken = ConnectionShares(2), _Taken()
 
     def acceptor(number: int) -> Acceptor:
-        share = Share(shares, number)
+        share = ConnectionShare(shares, number)
         return Acceptor(listener.dup(), partial(taken.take, number), share, lambda: taken[number])
 
     with create_server(("127.0.0.1", 0), backlog=64) as listener:

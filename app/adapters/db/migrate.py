@@ -1,13 +1,15 @@
 """Schema migrations, and checks that the database matches this release."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from app.adapters.db import old_processes, schema
+from app.adapters.db import distributing, old_processes, schema
+from app.adapters.db.distributing import DistributionError
+from app.adapters.db.distribution import list_left_out
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line, state_of
 from app.adapters.db.fence import LOCK, other_revision
@@ -69,6 +71,9 @@ def upgrade(
         if beside is not None and heads != {wanted_revision()}:
             _stop_others(connection, url, beside, stack)
         _create_extension(connection)
+        shards = distributing.count_shards(connection)
+        if shards is not None:
+            distributing.begin(connection)
         if recreates_vectors or revision != _HEAD or heads != {wanted_revision()}:
             from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
 
@@ -76,6 +81,8 @@ def upgrade(
         if revision != _HEAD:
             return []
         made = _recreate(connection) if recreates_vectors else []
+        if shards is not None:
+            distributing.distribute(connection, shards)
         _check_whole(connection)
         return made
 
@@ -109,7 +116,7 @@ def _recreate(connection: Connection) -> list[str]:
     from migrations.recreated import recreate  # noqa: PLC0415 - as above
 
     lacking = {item.table for item in schema.missing(connection.execute(schema.look()))}
-    made = [table for table in _vector_tables() if table in lacking]
+    made = [table for table in schema.vector_tables() if table in lacking]
     recreate(connection, made)
     return made
 
@@ -138,6 +145,22 @@ def _migrating(url: str, connect_seconds: int) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def locked(url: str) -> Iterator[Connection]:
+    """Open a transaction beside which no migration runs.
+
+    Raises:
+        SchemaError: it failed, and has changed nothing.
+    """
+    with _migrating(url, _CONNECT_SECONDS) as connection:
+        yield connection
+
+
+def is_current(connection: Connection) -> bool:
+    """Return True if the database has the schema of this release."""
+    return _known_heads(connection) == {wanted_revision()}
+
+
 def _take_lock(connection: Connection) -> None:
     wait = text("select set_config(:name, :limit, true)")
     connection.execute(wait, {"name": "statement_timeout", "limit": "0"})
@@ -152,6 +175,8 @@ def _readable_errors() -> Iterator[None]:
         yield
     except RevisionError as error:
         raise SchemaError(f"The database cannot be migrated: {error}") from error
+    except DistributionError as error:
+        raise SchemaError(str(error)) from error
     except DBAPIError as error:
         sentence = _SENTENCES.get(state_of(error.orig) or "")
         if sentence is None and not isinstance(error, OperationalError):
@@ -219,8 +244,7 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
                 "The database lacks the `vector` extension (pgvector); install it and run"
                 " `memory-bank migrate`."
             )
-        heads = _known_heads(connection)
-        if heads != {wanted_revision()}:
+        if not is_current(connection):
             raise SchemaError(
                 "The database schema is not that of this release; run `memory-bank migrate`."
             )
@@ -314,34 +338,18 @@ _UNREACHED = {
 
 
 def _check_whole(connection: Connection) -> None:
-    """Check that the schema is complete.
+    """Check that the schema is complete, and distributed as a whole or not at all.
 
     Raises:
         SchemaError: a part is missing.
     """
-    lacking = schema.missing(connection.execute(schema.look()))
-    if not lacking:
-        return
-    of_vectors = {item.table for item in lacking} <= {"", *_vector_tables()}
-    raise SchemaError(
-        f"The database is incomplete: it lacks {schema.listed(lacking)}; `memory-bank check` names"
-        " all of it. " + (_RECREATE if of_vectors else _RESTORE)
-    )
-
-
-_RECREATE = (
-    "Run `memory-bank migrate --recreate-vectors`: it makes the tables of vectors anew, empty, and"
-    " has the worker embed everything again. Or restore the backup again, into a database that has"
-    " the extension vector."
-)
-_RESTORE = "Restore its backup again, into an empty database that has the extension vector."
-
-
-def _vector_tables() -> Sequence[str]:
-    # Imported late: the module imports this package.
-    from migrations.needed import VECTOR_TABLES  # noqa: PLC0415 - as above
-
-    return VECTOR_TABLES
+    if (fault := schema.fault(connection)) is not None:
+        raise SchemaError(fault)
+    if left_out := list_left_out(connection):
+        raise SchemaError(
+            f"The database is distributed, but not its tables {', '.join(left_out)}; run"
+            " `memory-bank migrate`."
+        )
 
 
 def _has_extension(connection: Connection) -> bool:

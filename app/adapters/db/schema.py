@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Executable, Row, text
+from sqlalchemy import Connection, Executable, Row, text
 
 if TYPE_CHECKING:
     from migrations.needed import Needed
@@ -121,3 +121,30 @@ def listed(things: Sequence["Needed"]) -> str:
     shown = ", ".join(map(str, things[:_SHOWN]))
     more = len(things) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def fault(connection: Connection) -> str | None:
+    """Return what the schema lacks and what to do, in a sentence; None: it is complete."""
+    lacking = missing(connection.execute(look()))
+    if not lacking:
+        return None
+    of_vectors = {item.table for item in lacking} <= {"", *vector_tables()}
+    return (
+        f"The database is incomplete: it lacks {listed(lacking)}; `memory-bank check` names all of"
+        f" it. {_RECREATE if of_vectors else _RESTORE}"
+    )
+
+
+_RECREATE = (
+    "Run `memory-bank migrate --recreate-vectors`: it makes the tables of vectors anew, empty, and"
+    " has the worker embed everything again. Or restore the backup again, into a database that has"
+    " the extension vector."
+)
+_RESTORE = "Restore its backup again, into an empty database that has the extension vector."
+
+
+def vector_tables() -> Sequence[str]:
+    """Return the tables that hold vectors."""
+    from migrations.needed import VECTOR_TABLES  # noqa: PLC0415 - as in `look`
+
+    return VECTOR_TABLES

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from app.adapters.uvicorn.connections import Bounds, Connection, Rendered
 from app.adapters.uvicorn.room import GivingUp, Rooms
-from app.adapters.uvicorn.sharing import Acceptor, Share
+from app.adapters.uvicorn.sharing import Acceptor, ConnectionShare
 from app.kernel.errors import ServiceError
 from app.kernel.failures import describe
 from app.settings.settings import Settings
@@ -40,7 +40,7 @@ class SharingServer(Server):
         share: of this process.
     """
 
-    def __init__(self, config: uvicorn.Config, bound: socket, share: Share) -> None:
+    def __init__(self, config: uvicorn.Config, bound: socket, share: ConnectionShare) -> None:
         super().__init__(config)
         self._bound = bound
         self._share = share
@@ -108,7 +108,7 @@ async def served(
     settings: Settings,
     bound: socket,
     http: type[Connection],
-    share: Share | None = None,
+    share: ConnectionShare | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serve on a socket beside the block; yield the task that ends with the server.
 

@@ -25,7 +25,7 @@ _NONE = 0xFFFF_FFFF
 """The count of a process that does not run, to which nothing is left."""
 
 
-class Shares:
+class ConnectionShares:
     """The connections of each process, in memory that all of them see.
 
     Args:
@@ -48,10 +48,10 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Share:
+class ConnectionShare:
     """The share of one process."""
 
-    shares: Shares
+    shares: ConnectionShares
     number: int
 
 
@@ -69,7 +69,7 @@ class Acceptor:
         self,
         listener: socket,
         factory: Callable[[], asyncio.Protocol],
-        share: Share,
+        share: ConnectionShare,
         count: Callable[[], int],
     ) -> None:
         self._listener = listener

@@ -1,0 +1,205 @@
+"""`memory-bank distribute`: a database becomes a distributed one, or gets more nodes or tables."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from app.adapters.db import cluster, distributing, migrate
+from app.adapters.db.cluster import Address, Members, Node, NodeError, NodeFacts
+from app.adapters.db.distributing import Placed
+from app.adapters.db.distribution import DISTRIBUTED, list_distributed
+from app.adapters.db.migrate import SchemaError
+
+SHARDS = 128
+"""Shards of a new distribution: enough for 64 nodes. Another number later rewrites all rows."""
+_MAX_SHARDS = 1024
+_SESSIONS = text(
+    "select count(*) from pg_stat_activity where datname = current_database()"
+    " and application_name like 'open-memory-bank%'"
+)
+_COUNT = "select count(*) from {}"
+# Without it, the server notices only at the end of a statement that the command is gone.
+_NOTICE_LOSS = text("set local client_connection_check_interval = '1s'")
+
+
+class ChecksFailedError(SchemaError):
+    """The database cannot be distributed yet, and was not changed.
+
+    Attributes:
+        failures: a sentence for each reason.
+    """
+
+    def __init__(self, failures: Sequence[str]) -> None:
+        super().__init__("\n".join(failures))
+        self.failures = failures
+
+
+@dataclass(frozen=True)
+class AskedDistribution:
+    """A distribution that is asked for.
+
+    Attributes:
+        coordinator: the address under which workers reach the database's server.
+        workers: the workers; those that belong to the cluster need not be named.
+        shards: over how many shards; None: as many as there are, else `SHARDS`.
+        is_dry: whether to change nothing.
+    """
+
+    coordinator: Address
+    workers: Sequence[Address]
+    shards: int | None = None
+    is_dry: bool = False
+
+
+@dataclass(frozen=True)
+class Distributed:
+    """The work that was done, or would be in a dry run.
+
+    Attributes:
+        workers: the number of workers.
+        shards: the number of shards.
+        added: the workers that were added.
+        tables: the tables that were distributed.
+        was_distributed: whether tables were distributed before.
+        is_changed: whether there was anything to do.
+    """
+
+    workers: int
+    shards: int
+    added: Sequence[Address]
+    tables: Sequence[Placed]
+    was_distributed: bool
+    is_changed: bool
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The work that is left: nodes to join, and tables to distribute."""
+
+    has_citus: bool
+    coordinator: Address | None
+    workers: Sequence[Address]
+    known: Sequence[Address]
+    tables: Sequence[str]
+
+    @property
+    def is_of_nodes(self) -> bool:
+        return not self.has_citus or self.coordinator is not None or bool(self.workers)
+
+
+def distribute(url: str, asked: AskedDistribution) -> Distributed:
+    """Distribute the database at an address over the nodes of a cluster. Blocking.
+
+    Nodes join one by one, for good; the tables are distributed in one transaction.
+
+    Raises:
+        ChecksFailedError: the database or a node is not ready; nothing has changed.
+        SchemaError: a node does not join, or a table cannot be distributed.
+    """
+    plain = migrate.check_address(url, "MEMORY_BANK_DATABASE_URL")
+    with migrate.locked(plain) as connection:
+        connection.execute(_NOTICE_LOSS)
+        members = Members.read(connection)
+        shards = distributing.count_shards(connection)
+        work = _work(connection, members, asked)
+        if failures := list(_failures(connection, plain, asked, work, shards)):
+            raise ChecksFailedError(failures)
+        if asked.is_dry:
+            tables: Sequence[Placed] = [
+                Placed(name, _rows(connection, name)) for name in work.tables
+            ]
+        else:
+            tables = _do(connection, plain, work, shards or asked.shards or SHARDS)
+    return Distributed(
+        len(work.known) + len(work.workers),
+        shards or asked.shards or SHARDS,
+        work.workers,
+        tables,
+        was_distributed=shards is not None,
+        is_changed=work.is_of_nodes or bool(work.tables),
+    )
+
+
+def _work(connection: Connection, members: Members, asked: AskedDistribution) -> _Work:
+    present = list_distributed(connection)
+    return _Work(
+        has_citus=members.has_citus,
+        coordinator=None if members.coordinator == asked.coordinator else asked.coordinator,
+        workers=[each for each in dict.fromkeys(asked.workers) if each not in members.workers],
+        known=members.workers,
+        tables=[name for name in DISTRIBUTED if name not in present],
+    )
+
+
+def _do(connection: Connection, url: str, work: _Work, shards: int) -> Sequence[Placed]:
+    """Do the work.
+
+    Raises:
+        SchemaError: a node does not join.
+        DistributionError: a table cannot be distributed.
+    """
+    if work.is_of_nodes:
+        try:
+            cluster.join(url, work.coordinator, work.workers)
+        except NodeError as error:
+            raise SchemaError(str(error)) from error
+    return distributing.distribute(connection, shards)
+
+
+def _rows(connection: Connection, table: str) -> int:
+    return int(connection.execute(text(_COUNT.format(table))).scalar_one())
+
+
+def _failures(
+    connection: Connection, url: str, asked: AskedDistribution, work: _Work, shards: int | None
+) -> Iterator[str]:
+    """Yield what keeps the database from being distributed, a sentence each."""
+    if not migrate.is_current(connection):
+        yield "The schema must be that of this release; run `memory-bank migrate`."
+    yield from _of_shards(asked.shards, shards)
+    if not (work.known or work.workers):
+        yield "There must be a worker; name one with --worker HOST:PORT."
+    if work.tables and (sessions := connection.execute(_SESSIONS).scalar_one()):
+        yield (
+            f"No process of the service may use the database; {sessions} sessions do. Stop them:"
+            " tables are locked while their rows move."
+        )
+    yield from _of_nodes(connection, url, asked, work)
+
+
+def _of_shards(asked: int | None, present: int | None) -> Iterator[str]:
+    if asked is not None and not 1 <= asked <= _MAX_SHARDS:
+        yield f"--shards must be from 1 to {_MAX_SHARDS:,}; got {asked}."
+    elif asked is not None and present not in {None, asked}:
+        yield (
+            f"--shards must be {present}, over which the tables are distributed; got {asked}."
+            " Another number takes a new database and a restored dump."
+        )
+
+
+def _of_nodes(
+    connection: Connection, url: str, asked: AskedDistribution, work: _Work
+) -> Iterator[str]:
+    """Yield what keeps the nodes from being one database; ask each for it."""
+    facts = NodeFacts.read(connection)
+    coordinator = Node(f"coordinator {asked.coordinator}", facts, work.is_of_nodes)
+    try:
+        reached = cluster.read_facts(url, asked.coordinator, f"--coordinator {asked.coordinator}")
+        if reached.server != facts.server:
+            yield (
+                f"--coordinator must be the server of MEMORY_BANK_DATABASE_URL; {asked.coordinator}"
+                " is another."
+            )
+    except NodeError as error:
+        yield str(error)
+    workers = []
+    for address in (*work.known, *work.workers):
+        name = f"worker {address}"
+        try:
+            read = cluster.read_facts(url, address, name)
+        except NodeError as error:
+            yield str(error)
+        else:
+            workers.append(Node(name, read, address in work.workers))
+    yield from cluster.complaints(coordinator, workers)

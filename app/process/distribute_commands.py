@@ -1,0 +1,146 @@
+"""The command `memory-bank distribute`."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.adapters.db.migrate import SchemaError
+from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
+from app.process.progress import stoppable
+
+if TYPE_CHECKING:
+    from app.adapters.db.cluster import Address
+    from app.adapters.db.distribute import AskedDistribution, Distributed
+
+_REBALANCE = "select citus_rebalance_start()"
+
+
+def distribute(
+    *,
+    coordinator: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Address at which workers reach the server of MEMORY_BANK_DATABASE_URL.",
+        ),
+    ],
+    worker: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST:PORT", help="A worker; repeatable, later for new ones alone."),
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            help="Parts in which the tables are spread, for good: 1 to 1024.",
+            show_default="128, or as many as there are",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, and change nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Spread an external database over the nodes of a Citus cluster, by engine. Experimental.
+
+    Again, it adds what is new: nodes, or tables of a later release. The service must not run while
+    tables are distributed.
+    """
+    url = _url()
+    # Imported here, so that `--help` and usage errors answer at once.
+    from app.adapters.db.distribute import AskedDistribution  # noqa: PLC0415 - as above
+
+    workers = [_address("--worker", each) for each in worker or ()]
+    asked = AskedDistribution(
+        _address("--coordinator", coordinator), workers, shards, is_dry=dry_run
+    )
+    done = _done(url, asked, as_json=as_json)
+    typer.echo(json.dumps(_document(done, asked), indent=2) if as_json else _text(done, asked))
+
+
+def _url() -> str:
+    settings = read_settings()
+    if settings.database_url is None:
+        fail(
+            "distribute needs MEMORY_BANK_DATABASE_URL; the embedded database cannot be"
+            " distributed.",
+            MISUSED,
+        )
+    return settings.database_url.get_secret_value()
+
+
+def _done(url: str, asked: "AskedDistribution", *, as_json: bool) -> "Distributed":
+    """Distribute, or end the command with the reasons why not."""
+    from app.adapters.db.distribute import (  # noqa: PLC0415 - as above
+        ChecksFailedError,
+        distribute,
+    )
+
+    try:
+        with stoppable("Stopped: no table was distributed. Nodes that were added stay."):
+            return distribute(url, asked)
+    except ChecksFailedError as error:
+        if as_json:
+            typer.echo(json.dumps({"failures": error.failures}, indent=2))
+            raise typer.Exit(FAILED) from None
+        fail(str(error))
+    except SchemaError as error:
+        fail(str(error))
+
+
+def _address(option: str, given: str) -> "Address":
+    from app.adapters.db.cluster import Address  # noqa: PLC0415 - as above
+
+    try:
+        return Address.parse(given)
+    except ValueError:
+        fail(f"{option} must be HOST:PORT; got {given}.", MISUSED)
+
+
+def _text(done: "Distributed", asked: "AskedDistribution") -> str:
+    return "\n".join(_lines(done, asked))
+
+
+def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
+    """Yield a line for each node and table, then what there is to do."""
+    if not done.is_changed:
+        yield f"already distributed over {_workers(done)}"
+        return
+    would = "would be " if asked.is_dry else ""
+    width = max((len(placed.table) for placed in done.tables), default=0)
+    for address in done.added:
+        yield f"{address}  {would}added"
+    for placed in done.tables:
+        yield (
+            f"{placed.table:<{width}}  {would}distributed  {done.shards} shards"
+            f"  {placed.rows:,} rows"
+        )
+    if asked.is_dry:
+        yield "Nothing was changed."
+        return
+    yield f"Distributed over {_workers(done)}."
+    yield from _next(done)
+
+
+def _next(done: "Distributed") -> Iterator[str]:
+    if done.added and done.was_distributed:
+        yield f"Next, move shards to the new workers: {_REBALANCE}"
+    if done.tables:
+        yield "Next, start the service again."
+
+
+def _workers(done: "Distributed") -> str:
+    return f"{done.workers} worker{'' if done.workers == 1 else 's'}"
+
+
+def _document(done: "Distributed", asked: "AskedDistribution") -> dict[str, Any]:
+    return {
+        "dryRun": asked.is_dry,
+        "changed": done.is_changed and not asked.is_dry,
+        "workers": done.workers,
+        "shards": done.shards,
+        "added": [str(address) for address in done.added],
+        "tables": [{"table": placed.table, "rows": placed.rows} for placed in done.tables],
+        "next": [] if asked.is_dry else list(_next(done)),
+    }

@@ -1,0 +1,152 @@
+"""`memory-bank distribute` on a real cluster: from nothing, with rows, again, and killed."""
+
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from app.adapters.db import migrate
+from app.adapters.db.distribution import DISTRIBUTED
+from tests.support import forks
+from tests.support.citus import SHARDS, Cluster, ask
+from tests.support.citus_rows import contents, fill
+from tests.support.commands import command, sentence
+
+_FEW = 500
+_MANY = 100_000
+_KILLS = 5
+_LONGEST_SECONDS = 300
+_ALREADY = "already distributed over 2 workers\n"
+_SPREAD = "select count(*) from pg_dist_partition where partkey is not null"
+_SHELLS = "select coalesce(sum(pg_relation_size(logicalrelid)), 0) from pg_dist_partition"
+_ON_SHARDS = "select distinct result from run_command_on_shards(%s, $$ {} $$)"
+_TRIGGERS = (
+    "select string_agg(distinct tgenabled::text, '') from pg_trigger"
+    " where tgrelid = '%s'::regclass and not tgisinternal"
+)
+_KEYS = "select count(*) from pg_constraint where conrelid = '%s'::regclass and contype = 'f'"
+
+
+@pytest.fixture
+def url(empty_url: str) -> str:
+    """A migrated database that is not distributed."""
+    migrate.upgrade(empty_url)
+    return empty_url
+
+
+def distribute(cluster: Cluster, url: str, *options: str, workers: int = 2) -> str:
+    """Distribute a database; return what is printed."""
+    ended = cluster.command(url, *options, workers=workers)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def of_shards(url: str, table: str, query: str) -> list[tuple[object, ...]]:
+    return ask(url, _ON_SHARDS.format(query.replace("%s", "%%s")), table)
+
+
+def test_what_is_empty_is_distributed_once(cluster: Cluster, url: str) -> None:
+    done = json.loads(distribute(cluster, url, f"--shards={SHARDS}", "--json"))
+
+    assert done == {
+        "dryRun": False,
+        "changed": True,
+        "workers": 2,
+        "shards": SHARDS,
+        "added": [str(worker) for worker in cluster.workers[:2]],
+        "tables": [{"table": name, "rows": 0} for name in DISTRIBUTED],
+        "next": ["Next, start the service again."],
+    }
+    assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
+    assert distribute(cluster, url) == _ALREADY
+
+
+def test_rows_move_as_they_are(cluster: Cluster, url: str) -> None:
+    fill(url, _FEW)
+    before = contents(url)
+
+    lines = distribute(cluster, url, f"--shards={SHARDS}").splitlines()
+
+    assert f"memories             distributed  {SHARDS} shards  500 rows" in lines
+    assert lines[-2:] == ["Distributed over 2 workers.", "Next, start the service again."]
+    assert contents(url) == before
+    assert ask(url, _SHELLS) == [(0,)]  # nothing is left where the rows were
+    for table in ("memories", "audit_events", "sessions"):
+        assert of_shards(url, table, _TRIGGERS) == [("O",)]
+    assert of_shards(url, "unembedded_memories", _KEYS) == [("1",)]
+
+
+def test_a_dry_run_changes_nothing(cluster: Cluster, url: str) -> None:
+    fill(url, _FEW)
+    lines = distribute(cluster, url, f"--shards={SHARDS}", "--dry-run").splitlines()
+    assert f"memories             would be distributed  {SHARDS} shards  500 rows" in lines
+    assert lines[-1] == "Nothing was changed."
+    assert ask(url, "select extname from pg_extension where extname = 'citus'") == []
+
+
+def test_a_worker_is_added_later(cluster: Cluster, url: str) -> None:
+    distribute(cluster, url, f"--shards={SHARDS}", workers=1)
+    assert distribute(cluster, url).splitlines() == [
+        f"{cluster.workers[1]}  added",
+        "Distributed over 2 workers.",
+        "Next, move shards to the new workers: select citus_rebalance_start()",
+    ]
+
+
+def test_tables_that_a_migration_adds_are_distributed_by_it(cluster: Cluster, url: str) -> None:
+    fill(url, _FEW)
+    before = contents(url)
+    distribute(cluster, url, f"--shards={SHARDS}")
+    ask(url, "select undistribute_table('scope_indexes')")
+
+    refused = sentence("serve", database_url=url)
+
+    assert refused == (
+        "The database is distributed, but not its tables scope_indexes; run `memory-bank migrate`."
+    )
+    assert command("migrate", database_url=url).returncode == 0
+    assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
+    assert contents(url) == before
+    assert distribute(cluster, url) == _ALREADY
+
+
+def test_tables_of_vectors_that_are_recreated_are_distributed(cluster: Cluster, url: str) -> None:
+    fill(url, _FEW)
+    distribute(cluster, url, f"--shards={SHARDS}")
+    ask(url, "drop table memory_vectors")
+    ended = command("migrate", "--recreate-vectors", database_url=url)
+    assert ended.stdout.startswith("Recreated: memory_vectors.\n"), ended.stderr
+    assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
+    assert ask(url, "select count(*) from unembedded_memories") == [(_FEW,)]
+
+
+def test_killed_at_any_point_it_begins_again(cluster: Cluster, url: str) -> None:
+    fill(url, _MANY)
+    before = contents(url)
+    with cluster.database() as copy:
+        migrate.upgrade(copy)
+        fill(copy, _MANY)
+        began = time.monotonic()
+        distribute(cluster, copy, f"--shards={SHARDS}")
+        whole = time.monotonic() - began
+    for point in sorted(random.Random(13).uniform(0, whole) for _ in range(_KILLS)):
+        process = forks.start(
+            ["-m", "app.process.cli", *cluster.arguments(f"--shards={SHARDS}")],
+            {**os.environ, "MEMORY_BANK_DATABASE_URL": url},
+            None,
+            None,
+        )
+        time.sleep(point)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(_LONGEST_SECONDS) in {0, -signal.SIGKILL}
+
+    ended = cluster.command(url)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert contents(url) == before
+    assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
+    assert distribute(cluster, url) == _ALREADY
+    assert contents(url) == before

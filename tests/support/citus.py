@@ -1,0 +1,99 @@
+"""Databases on a Citus cluster that somebody runs for the tests: `MEMORY_BANK_TEST_CITUS_URL`."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from subprocess import CompletedProcess
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from app.adapters.db import migrate
+from app.adapters.db.cluster import Address
+from tests.support.commands import command
+
+VARIABLE = "MEMORY_BANK_TEST_CITUS_URL"
+MISSING = f"{VARIABLE} names no Citus coordinator"
+SHARDS = 4
+_NODES = (
+    "select nodename, nodeport, groupid from pg_dist_node where noderole = 'primary' order by 3"
+)
+
+
+def is_given() -> bool:
+    """Return True if there is a cluster to test on."""
+    return bool(os.environ.get(VARIABLE))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes of a cluster, and how to log in to them.
+
+    Attributes:
+        url: a database on the coordinator that knows the workers.
+        coordinator: its address, as the workers reach it.
+        workers: their addresses.
+    """
+
+    url: str
+    coordinator: Address
+    workers: Sequence[Address]
+
+    @classmethod
+    def given(cls) -> "Cluster":
+        """Return the cluster of the variable."""
+        url = os.environ[VARIABLE]
+        with psycopg.connect(url) as connection:
+            nodes = connection.execute(_NODES).fetchall()
+            own = Address(connection.info.host, connection.info.port)
+        known = [Address(host, port) for host, port, group in nodes if group == 0]
+        workers = [Address(host, port) for host, port, group in nodes if group != 0]
+        assert len(workers) >= 2, f"{VARIABLE} must name a coordinator that knows two workers"
+        return cls(url, next(iter(known), own), workers)
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """Make a database of a new name on all nodes, without any extension, for the block."""
+        name = f"omb_{uuid4().hex[:12]}"
+        nodes = [self.coordinator, *self.workers]
+        try:
+            for node in nodes:
+                self._run(node, "create database {}", name)
+            yield make_conninfo(self.url, dbname=name)
+        finally:
+            for node in nodes:
+                self._run(node, "drop database if exists {} with (force)", name)
+
+    def _run(self, node: Address, statement: str, name: str) -> None:
+        with psycopg.connect(node.within(self.url), autocommit=True) as connection:
+            # The command is for each node alone.
+            connection.execute("set citus.enable_ddl_propagation = off")
+            connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+
+    def arguments(self, *options: str, workers: int = 2) -> list[str]:
+        """Return the words of the command that distributes over the first workers."""
+        named = [f"--worker={each}" for each in self.workers[:workers]]
+        return ["distribute", f"--coordinator={self.coordinator}", *named, *options]
+
+    def command(self, url: str, *options: str, workers: int = 2) -> "CompletedProcess[str]":
+        """Run that command."""
+        return command(*self.arguments(*options, workers=workers), database_url=url)
+
+    @contextmanager
+    def distributed(self, workers: int = 2) -> Iterator[str]:
+        """Make a database, migrate and distribute it, for the block."""
+        with self.database() as url:
+            migrate.upgrade(url)
+            ended = self.command(url, f"--shards={SHARDS}", workers=workers)
+            assert ended.returncode == 0, ended.stderr
+            yield url
+
+
+def ask(url: str, statement: str, *values: object) -> list[tuple[object, ...]]:
+    """Run one statement on the coordinator, as its own transaction; return its rows."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode(), values)
+        return cursor.fetchall() if cursor.description is not None else []

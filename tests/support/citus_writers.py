@@ -1,0 +1,91 @@
+"""Three writers that write into several engines until they are told to end."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import httpx
+
+from tests.support.bank import ok
+
+WRITERS = 3
+_BEFORE = 20
+"""Acknowledged writes of each writer before what they are to meet begins, and after its end."""
+_REPEATED = {409, 503}
+_PAUSE_SECONDS = 0.05
+
+
+class Writers:
+    """What the writers have sent, and what was acknowledged.
+
+    Attributes:
+        acknowledged: the facts of each engine's memories.
+        statuses: how often each status was answered.
+        longest: the seconds of the slowest answer.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, engines: Sequence[str]) -> None:
+        self._client = client
+        self._engines = engines
+        self._ended = asyncio.Event()
+        self._came = asyncio.Event()
+        self._written = [0] * WRITERS
+        self.acknowledged: dict[str, set[str]] = {engine: set() for engine in engines}
+        self.statuses: Counter[int] = Counter()
+        self.longest = 0.0
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Write beside the block: some before it, and some after it."""
+        async with asyncio.TaskGroup() as tasks:
+            for writer in range(WRITERS):
+                tasks.create_task(self._write(writer))
+            await self._more()
+            try:
+                yield
+                await self._more()
+            finally:
+                self._ended.set()
+
+    async def _more(self) -> None:
+        """Wait until each writer has written some more."""
+        goal = [written + _BEFORE for written in self._written]
+        while any(has < wanted for has, wanted in zip(self._written, goal, strict=True)):
+            self._came.clear()
+            await self._came.wait()
+
+    async def _write(self, writer: int) -> None:
+        while not self._ended.is_set():
+            number = self._written[writer]
+            engine = self._engines[(writer + number) % len(self._engines)]
+            fact = f"I like tea number {number} of writer {writer}."
+            await self._create(engine, {"fact": fact, "scope": {"user_id": str(number % 7)}})
+            self.acknowledged[engine].add(fact)
+            self._written[writer] += 1
+            self._came.set()
+
+    async def _create(self, engine: str, body: dict[str, object]) -> None:
+        """Send a create until it is acknowledged, as official clients do."""
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            answer = await self._client.post(f"{engine}/memories", json=body)
+            self.longest = max(self.longest, loop.time() - began)
+            self.statuses[answer.status_code] += 1
+            if answer.status_code == 200:
+                return
+            assert answer.status_code in _REPEATED, answer.text
+            assert int(answer.headers.get("retry-after", 1)) <= 3
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def facts(client: httpx.AsyncClient, engine: str) -> list[str]:
+    """Return the facts of all memories of an engine."""
+    params, known = {"pageSize": "1000"}, []
+    while True:
+        page = ok(await client.get(f"{engine}/memories", params=params))
+        known += [memory["fact"] for memory in page.get("memories", ())]
+        if "nextPageToken" not in page:
+            return known
+        params["pageToken"] = page["nextPageToken"]
