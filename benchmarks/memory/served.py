@@ -4,7 +4,7 @@ Resident counts what processes share in each of them; the proportional share spl
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import Settings
 from benchmarks.memory.rollup import Memory, memory_of
-from benchmarks.processes import cpu_seconds
+from benchmarks.processes import below, cpu_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.live import KEY, LiveServer, fresh_server
 
@@ -90,15 +90,18 @@ def measure(asked: Asked) -> bool:
 
 
 @contextmanager
-def _served(folder: Path, url: str, processes: int) -> Iterator[Sequence[LiveServer]]:
-    """Serve a database by as many processes."""
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(
-                fresh_server(folder, MEMORY_BANK_DATABASE_URL=url, MEMORY_BANK_LOG_LEVEL="ERROR")
-            )
-            for _ in range(processes)
-        ]
+def _served(folder: Path, url: str, processes: int) -> Iterator[LiveServer]:
+    """Serve a database by as many processes of one port."""
+    settings = {"DATABASE_URL": url, "LOG_LEVEL": "ERROR", "PROCESSES": str(processes)}
+    with fresh_server(
+        folder, **{f"MEMORY_BANK_{name}": settings[name] for name in settings}
+    ) as server:
+        yield server
+
+
+def _pids(server: LiveServer) -> list[int]:
+    """Return the processes that serve: the server, or those below its supervisor."""
+    return below(server.process.pid) or [server.process.pid]
 
 
 def _client(server: LiveServer) -> httpx.Client:
@@ -115,7 +118,7 @@ def _search(client: httpx.Client, number: int, text: str) -> None:
 def _measure_start(folder: Path, url: str) -> bool:
     """Print how long a start takes until it is ready, and until it has searched."""
     began = time.perf_counter()
-    with _served(folder, url, 1) as (server,), _client(server) as client:
+    with _served(folder, url, 1) as server, _client(server) as client:
         ready = time.perf_counter() - began
         _search(client, 1, "Which tea does she like?")
         searched = time.perf_counter() - began
@@ -131,19 +134,19 @@ def _measure_work(folder: Path, url: str, asked: Asked, processes: int) -> list[
     """Print the memory of processes after their start, searches and an import; return it."""
     texts, steps = _Texts(), []
     print(f"\n{processes} serving{'resident':>31}{'proportional':>14}{'anonymous':>11}")
-    with _served(folder, url, processes) as servers:
+    with _served(folder, url, processes) as server, ExitStack() as stack:
+        # Each process takes its share of the connections.
+        clients = [stack.enter_context(_client(server)) for _ in range(processes)]
         time.sleep(_SETTLED_SECONDS)
-        steps.append(_say("start", servers))
-        for server in servers:
-            with _client(server) as client:
-                for number in range(asked.searches):
-                    _search(client, number, texts.text(number))
-        steps.append(_say(f"{asked.searches:,} searches each", servers))
-        for server in servers:
-            with _client(server) as client:
-                for first in range(0, asked.memories, _BATCH):
-                    _create(client, texts, range(first, min(first + _BATCH, asked.memories)))
-        steps.append(_say(f"an import of {asked.memories:,} each", servers))
+        steps.append(_say("start", server))
+        for number in range(asked.searches):
+            for client in clients:
+                _search(client, number, texts.text(number))
+        steps.append(_say(f"{asked.searches:,} searches each", server))
+        for first in range(0, asked.memories, _BATCH):
+            for client in clients:
+                _create(client, texts, range(first, min(first + _BATCH, asked.memories)))
+        steps.append(_say(f"an import of {asked.memories:,} each", server))
     return steps
 
 
@@ -160,8 +163,8 @@ def _create(client: httpx.Client, texts: _Texts, numbers: range) -> None:
     client.post("/memories:batchCreate", json={"requests": requests}).raise_for_status()
 
 
-def _say(after: str, servers: Sequence[LiveServer]) -> list[Memory]:
-    memories = [memory_of(server.process.pid) for server in servers]
+def _say(after: str, server: LiveServer) -> list[Memory]:
+    memories = [memory_of(pid) for pid in _pids(server)]
     most = max(memories, key=lambda memory: memory.resident)
     print(
         f"{after:32}{most.resident:8.0f}{most.proportional:14.0f}{most.anonymous:11.0f}",

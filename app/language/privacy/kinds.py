@@ -7,6 +7,7 @@ Sources: the issuers' documents on the prefixes of their keys; RFC 7519 (JWT), R
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
@@ -32,21 +33,26 @@ class Form:
     """A form of values.
 
     Attributes:
-        pattern: a compiled pattern for bytes.
+        expression: the pattern, in RE2's syntax.
         spans: returns the values in a match; none for a look-alike.
         sign: bytes that every match has, which are looked for first: that is far faster.
     """
 
-    pattern: Any
+    expression: bytes
     spans: Callable[[Any], Iterable[Span]]
     sign: bytes = b""
 
+    @cached_property
+    def pattern(self) -> Any:  # noqa: ANN401 - RE2 has no types
+        """The compiled pattern for bytes; that of addresses takes 14 MB, and few texts have any."""
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = 64 * 1024 * 1024
+        return re2.compile(self.expression, options)
+
 
 def _form(pattern: str, spans: Callable[[Any], Iterable[Span]], sign: str = "") -> Form:
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 64 * 1024 * 1024
-    return Form(re2.compile(pattern.encode(), options), spans, sign.encode())
+    return Form(pattern.encode(), spans, sign.encode())
 
 
 def _value(match: Any) -> Iterable[Span]:  # noqa: ANN401 - RE2 has no types
@@ -233,7 +239,9 @@ FORMS: Mapping[Kind, Sequence[Form]] = {
     Kind.IBAN: (_form(r"\b([A-Za-z]{2}[0-9]{2}(?:[ -]|\x{A0})?[A-Za-z0-9]{2})", _iban),),
     Kind.EMAIL: (
         _form(
-            r"([\pL\pN._%+'-]{0,63}[\pL\pN_%+-]@(?:[\pL\pN-]{1,63}\.)+[\pL\pN-]*[\pL\pN])", _value
+            r"([\pL\pN._%+'-]{0,63}[\pL\pN_%+-]@(?:[\pL\pN-]{1,63}\.)+[\pL\pN-]*[\pL\pN])",
+            _value,
+            "@",
         ),
     ),
     Kind.PHONE: (
