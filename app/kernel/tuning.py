@@ -72,9 +72,9 @@ class Tuning:
     database_pool_timeout_seconds: PositiveFloat = 10.0
     """Longest wait of a request for a connection, before 503."""
     database_connect_timeout_seconds: PositiveInt = 5
+    """Longest time that opening a connection may take."""
     database_transaction_max_seconds: Annotated[PositiveFloat, Field(le=120)] = 120.0
     """Longest transaction that may write vectors; a switch of models reckons with two minutes."""
-    """Longest time that opening a connection may take."""
     postgres_start_seconds: PositiveFloat = 60.0
     """Longest time that the embedded Postgres may take to start."""
 

@@ -316,7 +316,13 @@ async def keep_database(settings: Settings, tell: Callable[[str], None], others:
     """
     loop = asyncio.get_running_loop()
     async with until_asked() as ended:
-        loop.add_reader(others, ended.ask)
+
+        def end() -> None:
+            # An end that is not taken away is reported in every turn of the loop.
+            loop.remove_reader(others)
+            ended.ask()
+
+        loop.add_reader(others, end)
         try:
             async with own_database(settings, room_for(settings, settings.processes)) as url:
                 ended.is_up = True

@@ -153,7 +153,16 @@ class ProcessSupervisor:
         report, tell = os.pipe()
         with _blocked():
             parent = os.getpid()
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError:
+                os.close(report)
+                os.close(tell)
+                if not child.starts:
+                    raise
+                # The machine has no room for it at the moment, and the others go on.
+                child.postpone(time.monotonic())
+                return
             if pid == 0:
                 _end_with(self._become(child, report, tell, parent))
         os.close(tell)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
+from app.adapters.db.engine import TRANSACTION_LIMIT
 from app.adapters.db.errors import meets_split
 
 MAX_CONNECTIONS = 10
@@ -108,9 +109,10 @@ class DirectConnections:
         opened.detach()
         try:
             await connection.set_autocommit(True)
-            # Without settings it is a pooler's, for which they would outlive the transaction. On a
-            # cluster, they would keep its planner from finding the node.
-            if connection.info.options and not self.is_distributed:
+            # A pooler's connections would keep the settings for other clients. On a cluster, they
+            # would keep its planner from finding the node.
+            limit = self._engine.get_execution_options().get(TRANSACTION_LIMIT)
+            if limit is not None and limit.is_default and not self.is_distributed:
                 # Hot statements select by a key or by one scope, whatever the values, and planning
                 # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")

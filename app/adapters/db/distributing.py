@@ -77,11 +77,12 @@ def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
     """
     present = list_distributed(connection)
     new = [name for name in DISTRIBUTED if name not in present]
+    if not new:
+        return []
     try:
         begin(connection)
-        if new:
-            connection.execute(_LOCK_WAIT)
-            connection.execute(text(f"lock table {', '.join(new)} in access exclusive mode"))
+        connection.execute(_LOCK_WAIT)
+        connection.execute(text(f"lock table {', '.join(new)} in access exclusive mode"))
         before = _contents(connection, new)
         _move(connection, new, shards)
         after = _contents(connection, new)

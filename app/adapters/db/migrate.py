@@ -25,6 +25,8 @@ from app.adapters.db.urls import AddressError, plain_url
 LOCK_WAIT = "15min"
 """Wait for another run's lock; long, since that run may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
+_OLDEST_RELEASE = 17
+"""The oldest Postgres that can be used."""
 STATEMENT_SECONDS = 600
 """Time limit for each statement of a migration."""
 _HEAD = "head"
@@ -67,6 +69,7 @@ def upgrade(
         SchemaError: the migration is impossible; nothing has changed.
     """
     with ExitStack() as stack, _migrating(url, connect_seconds) as connection:
+        _check_release(connection)
         heads = _known_heads(connection)
         if beside is not None and heads != {wanted_revision()}:
             _stop_others(connection, url, beside, stack)
@@ -239,6 +242,7 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
             is missing.
     """
     with _connected(url, connect_timeout=connect_seconds) as connection, _readable_errors():
+        _check_release(connection)
         if not _has_extension(connection):
             raise SchemaError(
                 "The database lacks the `vector` extension (pgvector); install it and run"
@@ -254,6 +258,17 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
                 " that release."
             )
         _check_whole(connection)
+
+
+def _check_release(connection: Connection) -> None:
+    """Check that the server has what the service uses, such as limits of transactions.
+
+    Raises:
+        SchemaError: it is too old.
+    """
+    number = connection.execute(text("select current_setting('server_version_num')::int"))
+    if (release := number.scalar_one() // 10_000) < _OLDEST_RELEASE:
+        raise SchemaError(f"Postgres must be {_OLDEST_RELEASE} or later; got {release}.")
 
 
 def check_direct(url: str, arguments: Mapping[str, Any]) -> None:

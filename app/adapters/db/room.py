@@ -15,7 +15,7 @@ _ALLOWED = text(
     " - current_setting('reserved_connections')::int"
 )
 _FOR_OTHERS = 20
-"""Connections of the embedded Postgres for its worker, and for commands such as backups."""
+"""Connections of the embedded Postgres for commands such as backups."""
 _LISTENING = 1
 
 
@@ -26,8 +26,8 @@ def most_connections(settings: Settings, processes: int) -> int:
 
 
 def room_for(settings: Settings, processes: int) -> int:
-    """Return how many connections an embedded Postgres of so many servers allows."""
-    return _FOR_OTHERS + most_connections(settings, processes)
+    """Return how many connections an embedded Postgres of so many servers and a worker allows."""
+    return _FOR_OTHERS + most_connections(settings, processes + 1)
 
 
 async def warn_if_short(db: Database, settings: Settings, processes: int) -> None:

@@ -305,7 +305,7 @@ class Database:
                         lambda server: server.direct.run(statement, values)
                     )
                 rows = await self.server.direct.run(statement, values)
-        self._view.commits.are_any |= is_change
+        self._view.commits.are_any |= is_change and bool(rows)
         return rows
 
     async def close(self) -> None:

@@ -32,6 +32,11 @@ from app.platform.operations.services.runner import Job
 
 _EMBEDDED_AT_A_TIME = 256
 """Facts embedded between two checks for cancellation: about a second of MiniLM."""
+_MOST_WITH_VECTORS = 20_000
+"""Memories of an undo that writes vectors itself: those of a larger one are embedded afterwards.
+
+A transaction that writes vectors must end within two minutes; one that writes none takes its time.
+"""
 
 
 async def undo(job: Job, resources: Resources) -> None:
@@ -58,7 +63,7 @@ class _Undo:
         """
         vectors = {} if self.request.validate_only else await self._vectors()
         await self.job.step()
-        async with self.job.db.transaction() as session:
+        async with self.job.db.transaction(writes_vectors=bool(vectors)) as session:
             engine = await engines.get(session, self.engine, Lock.SHARED)
             writing = self.service.writing_for(
                 engine,
@@ -73,12 +78,18 @@ class _Undo:
             await self.job.finish(session, report.response(), details)
 
     async def _vectors(self) -> dict[str, Vector]:
-        """Return the vector of each fact that will need one. Runs outside any transaction."""
-        now = self.job.clock.now()
+        """Return the vector of each fact that will need one; none if there are too many memories.
+
+        Runs outside any transaction.
+        """
+        now, count = self.job.clock.now(), 0
         # A dict, so that facts are unique and in order.
         wanted: dict[str, None] = {}
-        async with self.job.db.snapshot() as session:
+        async with self.job.db.snapshot(statement_seconds=0) as session:
             async for targets in self._pages(session, now, for_update=False):
+                count += len(targets)
+                if count > _MOST_WITH_VECTORS:
+                    return {}
                 needed = [fact_to_embed(*verdict) for verdict in judged(targets, now)]
                 wanted |= dict.fromkeys(fact for fact in needed if fact is not None)
         facts = list(wanted)

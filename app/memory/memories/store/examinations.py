@@ -107,7 +107,7 @@ where {_OF_BATCH} and (
 )
 """  # noqa: S608 - of constants
 
-# The canonical text of `logic/scopes.py`, as Postgres writes it.
+# The canonical text of `app/kernel/scopes.py`, as Postgres writes it.
 _SCOPE_HASH = f"""
 select 'FAILED' as level, 'its digest is not that of its scope' as problem,
     engine_id, 'memories/' || memory_id as name

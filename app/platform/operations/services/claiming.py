@@ -11,7 +11,7 @@ import structlog
 
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
-from app.kernel.errors import Unavailable
+from app.kernel.errors import DeadlineExceeded, ServiceError
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import finding, hints, leases, queue, ticks
 from app.platform.operations.store.finding import FreeOperation
@@ -20,6 +20,8 @@ from app.platform.operations.store.leases import Claim, WantedOperations
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
+
+_AFTER_SILENCE = timedelta(minutes=1)
 
 _FULL_LOOK = "operations.fullLook"
 """The tick of the looks over all engines."""
@@ -81,10 +83,12 @@ class Claiming:
             for hint in read:
                 try:
                     claim = await self._claim_of(hint, now)
-                except Unavailable as error:
-                    # If only the node of this engine is away, others go on.
+                except ServiceError as error:
+                    # If only the node of this engine is away, others go on. One that is silent
+                    # holds up the worker each time, until a statement takes too long.
                     log.warning("worker.claim_failed", engine=hint.engine_id, reason=error.reason)
-                    await hints.settle(self._db, hint, now + SOON)
+                    rest = _AFTER_SILENCE if isinstance(error, DeadlineExceeded) else SOON
+                    await hints.settle(self._db, hint, now + rest)
                     continue
                 if claim is not None:
                     return claim
