@@ -1,13 +1,20 @@
 """A cluster that is named by a variable; without it, no test of this folder runs."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
+from app.adapters.resources import Resources
 from tests.support.citus import MISSING, Cluster, is_given
+from tests.support.workers import without_worker
 
 _FOLDER = Path(__file__).parent
+_DAY_SECONDS = 86_400
+
+Service = tuple[httpx.AsyncClient, Resources]
+"""A client of the first engine of a service, and its resources."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,3 +36,18 @@ def empty_url(cluster: Cluster) -> Iterator[str]:
     """A database on all nodes that holds nothing."""
     with cluster.database() as url:
         yield url
+
+
+@pytest.fixture
+def url(cluster: Cluster) -> Iterator[str]:
+    """A distributed database."""
+    with cluster.distributed() as found:
+        yield found
+
+
+@pytest.fixture
+async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
+    """A service on a distributed database, without a worker."""
+    options = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
+    async with without_worker(url, tmp_path, **options) as opened:
+        yield opened

@@ -1,23 +1,18 @@
 """What the service needs of the nodes of a cluster: settings, sweeps, and a worker that is away."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import httpx
-import pytest
 from sqlalchemy import text
 
-from app.adapters.resources import Resources
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, plan_for
 from app.platform.upkeep.service import UpkeepService
+from tests.citus.conftest import Service
 from tests.support.bank import ok
 from tests.support.citus import Cluster, ask
 from tests.support.live import free_port
-from tests.support.workers import without_worker
 
 _ENGINES = "http://test/v1beta1/projects/default/locations/local/reasoningEngines"
-_DAY_SECONDS = 86_400
 _OLD = """
     insert into audit_events (engine_id, create_time, event_id, method, result)
     select n %% 5, now() - n * interval '1 hour', n::text, 'memories.create', 'OK'
@@ -31,21 +26,6 @@ _PLACE = """
     select nodeport from citus_shards
     where shardid = get_shard_id_for_distribution_column('engines', %s)
 """
-
-Service = tuple[httpx.AsyncClient, Resources]
-
-
-@pytest.fixture
-def url(cluster: Cluster) -> Iterator[str]:
-    with cluster.distributed() as found:
-        yield found
-
-
-@pytest.fixture
-async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
-    options = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
-    async with without_worker(url, tmp_path, **options) as opened:
-        yield opened
 
 
 async def test_the_audit_log_is_swept(url: str, service: Service) -> None:

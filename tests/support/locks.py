@@ -4,9 +4,11 @@ import asyncio
 
 from sqlalchemy import text
 
+from app.adapters.db.distribution import is_distributed
 from app.adapters.db.session import Database
 
 _WAITING = text("select count(*) from pg_locks where not granted")
+_WAITING_ON_NODES = text("select count(distinct waiting_gpid) from citus_lock_waits")
 _SECONDS = 5
 
 
@@ -15,9 +17,10 @@ async def until_waiting(database: Database, transactions: int = 1) -> None:
 
     Beside the service's own transactions, of which a task has one at a time.
     """
+    waiting = _WAITING_ON_NODES if await is_distributed(database.engine) else _WAITING
     async with asyncio.timeout(_SECONDS), database.engine.connect() as connection:
         while True:
-            if (await connection.execute(_WAITING)).scalar_one() >= transactions:
+            if (await connection.execute(waiting)).scalar_one() >= transactions:
                 return
             await connection.rollback()
             await asyncio.sleep(0.01)

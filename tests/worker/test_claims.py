@@ -16,7 +16,7 @@ from tests.support.queue import KEEP, all_stored, claim, enqueue, finish, overwr
 LEASE = timedelta(seconds=30)
 ENDED = (datetime(2026, 1, 15, 13, tzinfo=UTC), KEEP)
 """When an operation ends that is given back and was to be cancelled."""
-PAST = func.clock_timestamp() - timedelta(seconds=1)
+PAST = func.statement_timestamp() - timedelta(seconds=1)
 
 
 async def claimed(database: Database, clock: FixedClock) -> Claim:

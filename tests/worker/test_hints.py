@@ -57,13 +57,17 @@ async def run_sql(database: Database, statement: str) -> None:
 
 async def enqueue_and_die(database: Database, clock: FixedClock, engine: int = 1) -> str:
     """Commit an operation as a process that is killed before it leaves the hint."""
-    silent = copy(database)
-    silent.is_distributed = False
-    return await enqueue(silent, clock, engine=engine)
+    dying = copy(database)
+    dying.fence = Fence()
+    new = new_operation(clock, "key", engine)
+    async with dying.transaction() as session:
+        await insert_operation(session, new)
+        dying.fence.close("another")
+    return new.operation_id
 
 
-def new_operation(clock: FixedClock, key: str) -> NewOperation:
-    return NewOperation(1, "engine", "test.work", clock.now(), KEEP, {}).queued(key, {})
+def new_operation(clock: FixedClock, key: str, engine: int = 1) -> NewOperation:
+    return NewOperation(engine, "engine", "test.work", clock.now(), KEEP, {}).queued(key, {})
 
 
 async def test_the_hint_comes_after_the_commit_so_that_writers_do_not_wait_for_each_other(
@@ -107,11 +111,7 @@ async def test_the_workers_are_told_of_the_engine(
 async def test_a_hint_that_fails_does_not_fail_what_was_committed(
     database: Database, clock: FixedClock
 ) -> None:
-    closing = copy(database)
-    closing.fence = Fence()
-    async with closing.transaction() as session:
-        await insert_operation(session, new_operation(clock, "a"))
-        closing.fence.close("another")
+    await enqueue_and_die(database, clock)
     assert (len(await all_stored(database)), await hinted(database)) == (1, {})
 
 

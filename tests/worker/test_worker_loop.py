@@ -251,7 +251,7 @@ async def test_the_only_worker_takes_back_what_died_with_its_process(
     """At the start of the embedded database nobody waits for the leases of the dead."""
     dead = [await enqueue(database, clock, key=key) for key in "ab"]
     for operation in dead:
-        later = func.clock_timestamp() + timedelta(days=1)
+        later = func.statement_timestamp() + timedelta(days=1)
         lost = {"state": "RUNNING", "owner": "dead", "lease_until": later, "attempts": 1}
         await overwrite(database, operation, **lost)
     assert await runner_of(database, clock, settings, succeed).run_pending() == 0

@@ -45,8 +45,8 @@ class FailingDatabase(Database):
 
 
 def _locked(operation_id: str) -> Select[OperationRow]:
-    statement = select(OperationRow).where(OperationRow.operation_id == operation_id)
-    return statement.with_for_update()
+    is_wanted = (OperationRow.engine_id == 1, OperationRow.operation_id == operation_id)
+    return select(OperationRow).where(*is_wanted).with_for_update()
 
 
 @pytest.fixture

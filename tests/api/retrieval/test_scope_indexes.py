@@ -25,6 +25,7 @@ from app.memory.retrieval.store.nearest import (
     find_nearest_to_each,
 )
 from app.settings.settings import Settings
+from tests.support.distributed import used_as_distributed
 from tests.support.scopes import MANY, Filled, fill
 
 COUNT = 120
@@ -119,18 +120,18 @@ async def test_a_large_scope_gets_an_index(
     assert await made(resources) == whole(key)
 
 
+@pytest.mark.plain_postgres("a table stands in for the cluster's")
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize(("shards", "most"), [(5_000, 1), (5_001, 0)])
 async def test_shards_bound_how_many_scopes_get_one(
     resources: Resources, database_url: str, key: IndexKey, shards: int, most: int
 ) -> None:
-    with sharded(database_url, shards):
-        resources.db.is_distributed = True
-        try:
-            with capture_logs() as lines:
-                await IndexSweep(resources).run()
-        finally:
-            resources.db.is_distributed = False
+    with (
+        sharded(database_url, shards),
+        used_as_distributed(resources.db),
+        capture_logs() as lines,
+    ):
+        await IndexSweep(resources).run()
     cut = [line["most"] for line in lines if line["event"] == "scope_index.too_many_shards"]
     assert cut == ([] if most else [0])
     assert await made(resources) == (whole(key) if most else {})

@@ -40,7 +40,7 @@ async def test_also_if_it_is_stopped_while_that_is_written(
     client: httpx.AsyncClient, resources: Resources
 ) -> None:
     async with resources.db.engine.begin() as connection:
-        await connection.execute(text("select 1 from engines for update"))
+        await connection.execute(text("select 1 from engines where engine_id = 1 for update"))
         request = asyncio.create_task(_request(resources))
         await asyncio.sleep(0.2)
         request.cancel()
@@ -56,7 +56,7 @@ async def test_it_ends_if_that_takes_too_long(
 ) -> None:
     monkeypatch.setattr(recording, "MAX_NOTE_SECONDS", 0.01)
     async with resources.db.engine.begin() as connection:
-        await connection.execute(text("select 1 from engines for update"))
+        await connection.execute(text("select 1 from engines where engine_id = 1 for update"))
         request = asyncio.create_task(_request(resources))
         await asyncio.sleep(0.2)
         request.cancel()

@@ -17,6 +17,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.process.main import create_app
 from app.settings.settings import Settings
+from tests.support.distributed import used_as_distributed
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.operations import create_memory, path_of
@@ -76,19 +77,19 @@ _NODES = """
 """
 
 
+@pytest.mark.plain_postgres("a function stands in for the cluster's")
 @pytest.mark.parametrize(
     ("state", "degraded"), [("true", None), ("false", "worker2:5433, worker3:5432")]
 )
 async def test_nodes_that_do_not_answer_are_told_and_the_process_stays_ready(
     client: httpx.AsyncClient, database: Database, state: str, degraded: str | None
 ) -> None:
-    database.is_distributed = True
     async with database.transaction() as session:
         await session.execute(text(_NODES.format(state=state)))
     try:
-        answer = await client.get(_READY)
+        with used_as_distributed(database):
+            answer = await client.get(_READY)
     finally:
-        database.is_distributed = False
         async with database.transaction() as session:
             await session.execute(text("drop function run_command_on_workers"))
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")

@@ -98,7 +98,7 @@ async def test_a_model_is_not_asked_what_it_may_not_read_by_then(
 ) -> None:
     ok(await store(agent, text_output(FACT, name="a")))
     server.always(answered(FACT, 1))
-    async with _held(database, "select 1 from engines for update"):
+    async with _held(database, "select 1 from engines where engine_id = 1 for update"):
         # It is opened, and waits to bind its id.
         answer = asyncio.create_task(ask(agent, model=FAR, params={"requestId": "r"}))
         await _waits(database)
@@ -146,7 +146,7 @@ async def test_nor_what_becomes_sensitive_before_the_built_in_reader_answers(
     agent: httpx.AsyncClient, database: Database, ask: Any
 ) -> None:
     ok(await store(agent, text_output(FACT, name="a")))
-    async with _held(database, "select 1 from engines for update"):
+    async with _held(database, "select 1 from engines where engine_id = 1 for update"):
         # It has read all, and waits to tell the audit log.
         answer = asyncio.create_task(ask(agent, model="builtin"))
         await _waits(database)
