@@ -70,9 +70,11 @@ def _declared() -> dict[str, set[str]]:
     for text in (text for text in texts if "from prometheus_client import" in text):
         for call in ast.walk(ast.parse(text)):
             match call:
-                case ast.Call(args=[ast.Constant(value=str(name)), _, *more]) if name.startswith(
-                    "memory_bank_"
-                ):
+                # A metric that all processes tell alike is made by `of_all`, with its kind first.
+                case (
+                    ast.Call(args=[ast.Constant(value=str(name)), _, *more])
+                    | ast.Call(args=[ast.Name(), ast.Constant(value=str(name)), _, *more])
+                ) if name.startswith("memory_bank_"):
                     labels = ast.literal_eval(more[0]) if more else []
                     found[name.removesuffix("_total")] = set(labels)
                 case _:

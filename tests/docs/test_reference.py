@@ -17,7 +17,7 @@ from scripts.reference.openapi import methods, schemas
 from scripts.reference.settings_page import accepted, rounded, unit, variable
 from tests.support.documents import ROOT
 
-_METRIC = re.compile(r"(?:Counter|Gauge|Histogram)\(\s*\"(memory_bank_\w+)\"")
+_METRIC = re.compile(r"(?:Counter|Gauge|Histogram)(?:\(|,)\s*\"(memory_bank_\w+)\"")
 
 
 @pytest.fixture(scope="module")

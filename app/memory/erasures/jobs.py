@@ -1,7 +1,8 @@
 """The worker's part of an erasure."""
 
 from app.adapters.resources import Resources
-from app.memory.erasures.services.work import ErasureWork, counted
+from app.memory.erasures.services.erasures import counted
+from app.memory.erasures.services.work import ErasureWork
 from app.platform.operations.services.runner import Job
 
 

@@ -1,8 +1,11 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
+
+from prometheus_client import Counter
 
 from app.adapters.batches import paced
 from app.adapters.db.conditions import check_scope
@@ -32,8 +35,25 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
+_ERASURES = Counter(
+    "memory_bank_erasures_total",
+    "Runs of erasures by their end; one that FAILED is continued by the next attempt or request.",
+    ["state"],
+)
+
 MOST_RUNNING = 10
 """Limit for unfinished erasures of an engine."""
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Count the end of the block in the metric of erasures."""
+    try:
+        yield
+    except Exception:
+        _ERASURES.labels(OperationState.FAILED.value).inc()
+        raise
+    _ERASURES.labels(OperationState.SUCCEEDED.value).inc()
 
 
 def traces_of(

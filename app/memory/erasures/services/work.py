@@ -6,14 +6,13 @@ still be recognised.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from prometheus_client import Counter
 
 from app.adapters.batches import paced
 from app.adapters.db.clock import database_now
@@ -30,17 +29,10 @@ from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.logic.states import OperationState
 from app.platform.operations.services.runner import Job
 from app.platform.operations.store import erasure as operations
 
 log = structlog.get_logger()
-
-_ERASURES = Counter(
-    "memory_bank_erasures_total",
-    "Runs of erasures by their end; one that FAILED is continued by the next attempt or request.",
-    ["state"],
-)
 
 _ROUNDS = 5
 """Times that everything is removed and counted again before the erasure gives up."""
@@ -50,17 +42,6 @@ _VACUUM_SECONDS = 20.0
 """Longest wait for the space of the removed rows; the database frees it later by itself."""
 
 _Counts = Mapping[str, int]
-
-
-@contextmanager
-def counted() -> Iterator[None]:
-    """Count the end of the block in the metric of erasures."""
-    try:
-        yield
-    except Exception:
-        _ERASURES.labels(OperationState.FAILED.value).inc()
-        raise
-    _ERASURES.labels(OperationState.SUCCEEDED.value).inc()
 
 
 @dataclass(frozen=True)
