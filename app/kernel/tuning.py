@@ -151,6 +151,10 @@ class Tuning:
     """Pause between two heartbeats of a process."""
     process_seen_seconds: PositiveFloat = 30.0
     """Age of the last heartbeat up to which a process counts as live."""
+    undo_embedded_memories: PositiveInt = 20_000
+    """Memories up to which an undo writes their vectors itself; those of a larger one are embedded
+    afterwards. A transaction that writes vectors must end in time, and one without need not.
+    """
     operation_wait_max_seconds: PositiveFloat = 60.0
     """Longest wait of `:wait` before it answers the running operation."""
 

@@ -32,11 +32,6 @@ from app.platform.operations.services.runner import Job
 
 _EMBEDDED_AT_A_TIME = 256
 """Facts embedded between two checks for cancellation: about a second of MiniLM."""
-_MOST_WITH_VECTORS = 20_000
-"""Memories of an undo that writes vectors itself: those of a larger one are embedded afterwards.
-
-A transaction that writes vectors must end within two minutes; one that writes none takes its time.
-"""
 
 
 async def undo(job: Job, resources: Resources) -> None:
@@ -88,7 +83,7 @@ class _Undo:
         async with self.job.db.snapshot(statement_seconds=0) as session:
             async for targets in self._pages(session, now, for_update=False):
                 count += len(targets)
-                if count > _MOST_WITH_VECTORS:
+                if count > self.service.settings.tuning.undo_embedded_memories:
                     return {}
                 needed = [fact_to_embed(*verdict) for verdict in judged(targets, now)]
                 wanted |= dict.fromkeys(fact for fact in needed if fact is not None)

@@ -5,11 +5,13 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName
+from app.kernel.tuning import Tuning
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import ChangeContext, Creation
@@ -79,6 +81,26 @@ async def test_a_large_purge_is_undone_in_seconds(
     again = await undo(client, runner, done["name"])
     assert list(undone(again).values()) == ["DELETED"] * MANY
     assert await listed(client) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"tuning": Tuning(undo_embedded_memories=4, database_transaction_max_seconds=1)}],
+    indirect=True,
+)
+async def test_an_undo_of_very_many_is_not_limited_and_leaves_vectors_for_later(
+    client: httpx.AsyncClient, runner: Runner, database: Database, embedder: ScriptedEmbedder
+) -> None:
+    for number in range(5):
+        await create_memory(client, f"fact {number}")
+    purge = await _purge(client)
+    embedder.calls.clear()
+    done = await undo(client, runner, purge["name"])
+    assert list(undone(done).values()) == ["RESTORED"] * 5
+    assert embedder.calls == []
+    async with database.snapshot() as session:
+        waiting = await session.execute(text("select count(*) from unembedded_memories"))
+        assert waiting.scalar_one() == 5
 
 
 @pytest.mark.parametrize("settings", [{"sweep_batch_rows": 2}], indirect=True)
