@@ -79,7 +79,9 @@ def test_a_killed_worker_is_missed_by_a_server_that_needs_one(url: str, tmp_path
     ):
         assert readiness(server.url) == (200, "1 seen")
         own = f"http://127.0.0.1:{port}"
-        assert httpx.get(f"{own}/healthz").status_code == 200
+        # A worker beats before it listens.
+        with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
+            assert client.get(f"{own}/healthz").status_code == 200
         eventually(lambda: readiness(own) == (200, "1 seen"))
         assert "memory_bank_workers_seen 1.0" in httpx.get(f"{own}/metrics").text
         running.kill()

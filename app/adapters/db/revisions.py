@@ -6,6 +6,7 @@ process which only compares revisions does not need.
 
 import functools
 import re
+import runpy
 from pathlib import Path
 
 from sqlalchemy import Connection, text
@@ -28,8 +29,17 @@ class RevisionError(RuntimeError):
 def _former() -> dict[str, str | None]:
     """Return the revision before each one."""
     scripts = sorted(FOLDER.glob("versions/*.py"))
-    named = (_NAMED.search(script.read_text("utf-8")) for script in scripts)
-    return {match["own"]: match["former"] for match in named if match is not None}
+    named = (_named(script) for script in scripts if script.stem != "__init__")
+    return dict(named)
+
+
+def _named(script: Path) -> tuple[str, str | None]:
+    """Return the revision of a migration and the one before."""
+    if (match := _NAMED.search(script.read_text("utf-8"))) is not None:
+        return match["own"], match["former"]
+    # Written otherwise than `make migration` does.
+    values = runpy.run_path(str(script))
+    return values["revision"], values["down_revision"]
 
 
 @functools.cache
