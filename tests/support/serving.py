@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,9 @@ def serving(config: pytest.Config, data_dir: Path, **environment: str) -> Iterat
     with ExitStack() as stack:
         if config.getoption("--on-citus"):
             url = stack.enter_context(Cluster.given().distributed())
-            given = {name.removeprefix(_PREFIX).lower(): to for name, to in environment.items()}
-            stack.enter_context(worker(url, **{"worker_port": 0, **given}))
+            given: dict[str, Any] = {
+                name.removeprefix(_PREFIX).lower(): value for name, value in environment.items()
+            }
+            stack.enter_context(worker(url, worker_port=0, **given))
             environment[f"{_PREFIX}DATABASE_URL"] = url
         yield stack.enter_context(live_server(data_dir, **environment))
