@@ -45,6 +45,7 @@ _MESSENGERS = {
     "app.adapters.db.spread",
 }
 _PASSES_ON = {"app.adapters.db.session.Database.run", "app.adapters.db.standby.Standby.read"}
+_NUMBER = re.compile(r"\$(\d+)")
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 
 
@@ -136,16 +137,24 @@ def _wrap(cursor: type[Any], name: str) -> None:
     # Not a coroutine function, so that the stack still holds who called.
     def recording(self: Any, query: object, *arguments: Any, **options: Any) -> object:
         text = _text(query)
+        given = arguments[0] if arguments else None
+        if isinstance(self, psycopg.AsyncRawCursor):
+            text, given = _named(text, given or [])
         sender = _sender(sys._getframe(1))
         found = original(self, query, *arguments, **options)
         if sender is None:
             return found
         recorded.setdefault(text, set()).add(sender)
-        given = arguments[0] if arguments else None
         sent = _note(text, sender, given if isinstance(given, list) else [given])
         return _inserting(found, self, sent) if sent and _INSERTS.search(text) else found
 
     setattr(cursor, name, recording)
+
+
+def _named(text: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+    """Return a statement that numbers its values as one that names them, and the values by name."""
+    named = _NUMBER.sub(r"%(p\1)s", text.replace("%", "%%"))
+    return named, {f"p{number}": value for number, value in enumerate(values, 1)}
 
 
 def _note(text: str, sender: str, given: list[Any]) -> list[Sent]:

@@ -6,16 +6,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.citus import Cluster
-from tests.support.live import KEY, LiveServer, live_server
+from tests.support.live import KEY, LiveServer
 from tests.support.official import Bank, Client, at, new_engine, platform_client, vertex_client
-from tests.support.workers import worker
+from tests.support.serving import serving
 
 _FOLDER = Path(__file__).parent
 _CLIENTS_POLL_SECONDS = 0.5
@@ -60,13 +58,8 @@ def server(pytestconfig: pytest.Config) -> Iterator[LiveServer]:
     # Short, since a Unix socket's path may have about 100 characters.
     folder = Path(tempfile.mkdtemp(prefix="omb-"))
     folder.chmod(0o755)
-    with ExitStack() as stack:
-        settings = {}
-        if pytestconfig.getoption("--on-citus"):
-            url = stack.enter_context(Cluster.given().distributed())
-            settings["MEMORY_BANK_DATABASE_URL"] = url
-            stack.enter_context(worker(url, worker_port=0))
-        yield stack.enter_context(live_server(folder, **settings))
+    with serving(pytestconfig, folder) as found:
+        yield found
     shutil.rmtree(folder, ignore_errors=True)
 
 

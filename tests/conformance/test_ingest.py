@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.live import LiveServer, live_server
+from tests.support.live import LiveServer
 from tests.support.model_server import model_server, slow
 from tests.support.official import (
     USER,
@@ -28,6 +28,7 @@ from tests.support.official import (
     vertex_client,
 )
 from tests.support.scripted import SecondPrompt, confirmed
+from tests.support.serving import serving
 
 TEA = "I like green tea."
 MILK = "I like oat milk."
@@ -200,14 +201,14 @@ def _heard(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def thinking() -> Iterator[Bank]:
+def thinking(pytestconfig: pytest.Config) -> Iterator[Bank]:
     """A bank of a server whose model takes its time."""
     folder = Path(tempfile.mkdtemp(prefix="omb-"))
     folder.chmod(0o755)
     with model_server() as model:
         model.always(slow(_THOUGHT_SECONDS, _heard))
         model_of = {"MEMORY_BANK_MODEL": "openai:any", "MEMORY_BANK_MODEL_BASE_URL": model.url}
-        with live_server(folder, **model_of) as server:
+        with serving(pytestconfig, folder, **model_of) as server:
             client = vertex_client(**at(server.url))
             yield Bank(client, client.agent_engines.create().api_resource.name)
     shutil.rmtree(folder, ignore_errors=True)

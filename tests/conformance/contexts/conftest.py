@@ -11,9 +11,10 @@ import pytest
 
 from tests.support.bank import Json
 from tests.support.dialogues import Dialogue, Stub
-from tests.support.live import KEY, LiveServer, live_server
+from tests.support.live import KEY, LiveServer
 from tests.support.model_server import ModelServer, model_server
 from tests.support.official import PARENT, Client, at, vertex_client
+from tests.support.serving import serving
 
 Begin = Callable[..., Dialogue]
 
@@ -25,7 +26,7 @@ def provider() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="package")
-def server(provider: ModelServer) -> Iterator[LiveServer]:
+def server(pytestconfig: pytest.Config, provider: ModelServer) -> Iterator[LiveServer]:
     folder = Path(tempfile.mkdtemp(prefix="omb-"))
     folder.chmod(0o755)
     settings = {
@@ -40,7 +41,7 @@ def server(provider: ModelServer) -> Iterator[LiveServer]:
         "WORKER_RETRY_BASE_SECONDS": "0.2",
     }
     variables = {f"MEMORY_BANK_{name}": value for name, value in settings.items()}
-    with live_server(folder, **variables) as found:
+    with serving(pytestconfig, folder, **variables) as found:
         yield found
     shutil.rmtree(folder, ignore_errors=True)
 

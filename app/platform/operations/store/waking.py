@@ -49,7 +49,8 @@ class _Hints:
     async def leave(self, db: Database) -> None:
         """Leave the hints, after the commit; one that is lost delays its work by a few seconds."""
         try:
-            await hints.leave(db, self._due, self._woken)
+            # Hints are the service's own, whoever the caller is, and no condition applies to them.
+            await hints.leave(db.of_service(), self._due, self._woken)
         except Exception as error:  # noqa: BLE001 - the change is committed
             log.warning("operations.hint_lost", error=describe(error))
 
