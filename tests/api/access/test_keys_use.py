@@ -120,6 +120,7 @@ async def read_only(database_url: str, settings: Settings) -> AsyncIterator[Data
         owner.execute(b"drop role reader")
 
 
+@pytest.mark.plain_postgres("has a role of one server, by a URL")
 async def test_a_database_that_takes_no_writes_lets_keys_in(
     database: Database, read_only: Database, clock: FixedClock
 ) -> None:
