@@ -22,7 +22,7 @@ _NANOSECONDS = 1_000_000
 
 
 class IdMaker:
-    """A generator of ids that only grow within a process and bucket.
+    """A generator of ids that only grow within a process, whatever their buckets.
 
     Each millisecond begins at a random number, so that two processes rarely make the same id. A
     burst borrows from the next milliseconds. 50 ms ahead of the clock it waits, 0.01 ms an id:
@@ -41,8 +41,8 @@ class IdMaker:
         self._elapsed = elapsed
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._last: dict[int, int] = {}
-        """By bucket, the last number of all milliseconds: 97 in each."""
+        self._last = 0
+        """The last number of all milliseconds: 97 in each."""
         self._start = 0
         """The latest reading of the clock, less the milliseconds elapsed by then."""
 
@@ -51,14 +51,13 @@ class IdMaker:
         first = moment * _NUMBERS
         with self._lock:
             self._start = max(self._start, moment - self._elapsed() // _NANOSECONDS)
-            last = self._last.get(bucket, 0)
-            if last < first:
+            if self._last < first:
                 # A secret is not needed, and one of the system's would cost as much as all else.
                 number = first + int(random.random() * _NUMBERS)  # noqa: S311 - as above
             else:
-                number = last + 1
+                number = self._last + 1
                 self._wait_for(number // _NUMBERS - _AHEAD_MILLISECONDS)
-            self._last[bucket] = number
+            self._last = number
         milliseconds, within = divmod(number, _NUMBERS)
         return milliseconds * _PER_MILLISECOND + within * BUCKETS + bucket
 
