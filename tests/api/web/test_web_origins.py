@@ -227,8 +227,8 @@ async def test_a_listed_page_can_read_answers_and_errors(
     for answer in answers:
         assert answer.headers[_ALLOWED] == _LISTED
         exposed = set(answer.headers["access-control-expose-headers"].split(", "))
-        own = "x-memory-bank-retrieval"
-        assert exposed == {"etag", "x-request-id", "retry-after", "www-authenticate", own}
+        own = {"x-memory-bank-read-age-ms", "x-memory-bank-retrieval"}
+        assert exposed == {"etag", "x-request-id", "retry-after", "www-authenticate", *own}
         assert "Origin" in answer.headers["vary"]
         assert answer.headers["x-request-id"]
         assert "access-control-allow-credentials" not in answer.headers
