@@ -40,6 +40,9 @@ UNREAD = (
     ),
     "alembic/testing",
     "sqlalchemy/testing",
+    # Of databases that are not Postgres.
+    "sqlalchemy/dialects/m[sy]sql",
+    "sqlalchemy/dialects/oracle",
     # The library again for programs in C, and what makes models.
     "onnxruntime/capi/libonnxruntime.so*",
     "onnxruntime/datasets",
@@ -66,8 +69,9 @@ STRIPPED = (
 LATE = (
     *("apscheduler.executors.asyncio", "apscheduler.triggers.interval"),
     *("sqlalchemy.dialects.postgresql.psycopg", "uvicorn.lifespan.off", "uvloop"),
+    "alembic.migration",
 )
-"""What a start imports by name."""
+"""What a start imports by name, or a migration."""
 _OWN = ("app", "migrations")
 
 
