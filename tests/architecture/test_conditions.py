@@ -36,6 +36,7 @@ UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.memory.reembedding.store.repository.count_waiting_of": "sums up what a whole engine uses",
+    "app.memory.memories.store.repository.append_revisions": _RESTORES,
     "app.memory.memories.store.repository.end_wait": _RESTORES,
     "app.memory.transfer.store.progress.is_empty": _RESTORES,
     "app.memory.transfer.store.progress.remove_replaced": _RESTORES,
