@@ -48,7 +48,8 @@ class Rows:
     """The rows of a matrix in a file, which stay in the system's cache of files. Thread-safe.
 
     A table of 47 MB of which each text reads a dozen rows would soon be in the memory of every
-    process, so what has been read is let go at once; that costs a hundredth of the text's vector.
+    process, so what has been read is let go at once; that costs 0.08 ms a text, a fiftieth of its
+    vector.
 
     Args:
         path: the file.
