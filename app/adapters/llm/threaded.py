@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from typing_extensions import override
 
+from app.adapters.allocator import give_back
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.kernel.guard import refuse_inside_transaction
@@ -18,6 +19,9 @@ _PORTION_CHARS = 1_000
 """Characters after which a portion takes no further text, for the same reason."""
 _MAX_CHARS = 16_384
 """Characters read of one text, so that no single text keeps a thread busy for long."""
+
+_MANY = 128
+"""Texts from which on a list leaves megabytes behind that are worth a millisecond to give back."""
 
 
 class ThreadedEmbedder(ManagedEmbedder):
@@ -54,6 +58,8 @@ class ThreadedEmbedder(ManagedEmbedder):
         vectors: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
         for at in range(0, len(portions), self._threads):
             vectors += await self._compute_side_by_side(portions[at : at + self._threads])
+        if len(texts) >= _MANY:
+            await asyncio.get_running_loop().run_in_executor(self._executor, give_back)
         return np.concatenate(vectors)
 
     async def _compute_side_by_side(self, portions: list[list[str]]) -> list[Vectors]:
