@@ -20,13 +20,14 @@ from app.process.listening import (
 from app.process.place import ProcessPlace
 from app.process.reporting import status_of
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
+from app.process.watchdog import AFTER_GRACE_SECONDS, BEFORE_KILL_SECONDS
 from app.settings.environment import environment
 from app.settings.settings import Settings
 
 _Listeners = Sequence[socket | None]
 _WORKER = "worker"
 _DATABASE = "database"
-_AFTER_GRACE_SECONDS = 5.0
+_CLOSING_SECONDS = AFTER_GRACE_SECONDS - BEFORE_KILL_SECONDS
 _UP = "up"
 
 
@@ -133,6 +134,7 @@ class _Servers:
             share=ConnectionShare(self.shares, number),
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
+            closing_seconds=_CLOSING_SECONDS,
         )
         unused = [each for each in self.probes if each is not place.probes]
         return _run(partial(serve_one, self.settings, place), unused)
@@ -140,7 +142,12 @@ class _Servers:
     def _work(self, start: Start) -> int:
         from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
 
-        place = ProcessPlace(database=self._url, is_first=False, tell_up=partial(start.tell, _UP))
+        place = ProcessPlace(
+            database=self._url,
+            is_first=False,
+            tell_up=partial(start.tell, _UP),
+            closing_seconds=_CLOSING_SECONDS,
+        )
         run = partial(work_one, self.settings, place=place)
         return _run(run, [self.api, *self.probes])
 
@@ -173,6 +180,7 @@ class _Workers:
             count=self.settings.processes,
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
+            closing_seconds=_CLOSING_SECONDS,
         )
         unused = [each for each in self.probes if each is not place.probes]
         return _run(partial(work_one, self.settings, place=place), unused)
@@ -182,7 +190,7 @@ def _supervisor(
     settings: Settings, listeners: _Listeners, leave: Callable[[str], None] = lambda _: None
 ) -> ProcessSupervisor:
     return ProcessSupervisor(
-        stop_seconds=settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS,
+        stop_seconds=settings.shutdown_grace_seconds + AFTER_GRACE_SECONDS,
         # New connections are refused at once, rather than kept waiting for nobody.
         on_stop=partial(_close, listeners),
         on_end=leave,

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from socket import socket
 
 from app.adapters.uvicorn.sharing import ConnectionShare
+from app.process.watchdog import AFTER_GRACE_SECONDS
 
 
 @dataclass(frozen=True)
 class ProcessPlace:
-    """The things that a process takes over from its command; by default none.
+    """What a process is given by its command; by default nothing.
 
     Attributes:
         works: whether a server with the embedded database also runs the worker.
@@ -20,6 +21,7 @@ class ProcessPlace:
         share: of the connections of that socket, where other processes have it, too.
         probes: the socket of health and metrics, if it is open already.
         tell_up: called once the process does its work.
+        closing_seconds: time to end in after the grace period.
     """
 
     works: bool = True
@@ -30,6 +32,7 @@ class ProcessPlace:
     share: ConnectionShare | None = None
     probes: socket | None = None
     tell_up: Callable[[], None] = lambda: None
+    closing_seconds: float = AFTER_GRACE_SECONDS
 
 
 ALONE = ProcessPlace()

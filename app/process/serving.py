@@ -232,7 +232,7 @@ async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None
 async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
-        until_signalled(settings) as stopping,
+        until_signalled(settings, place.closing_seconds) as stopping,
         traced(),
         open_process(settings, place=place) as process,
     ):
@@ -285,7 +285,10 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
     Raises:
         SchemaChangedError: the database has the schema of another release.
     """
-    async with until_signalled(settings) as stopping, _database(settings, place) as url:
+    async with (
+        until_signalled(settings, place.closing_seconds) as stopping,
+        _database(settings, place) as url,
+    ):
         # Before anybody can ask for the metrics.
         await asyncio.to_thread(show_build, "worker")
         from app.process.worker import working  # noqa: PLC0415 - for workers

@@ -29,17 +29,22 @@ class Stopping(asyncio.Event):
 
 
 @asynccontextmanager
-async def until_signalled(settings: Settings) -> AsyncIterator[Stopping]:
+async def until_signalled(settings: Settings, closing_seconds: float) -> AsyncIterator[Stopping]:
     """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
 
     The watchdog ends a process that does not stop then, or whose event loop hangs.
+
+    Args:
+        settings: how long work may take to stop.
+        closing_seconds: time to end in after that.
     """
     loop = asyncio.get_running_loop()
+    stop_seconds = settings.shutdown_grace_seconds + closing_seconds
     async with until_asked() as stopping:
         for number in SIGNALS:
             loop.add_signal_handler(number, stopping.ask)
         try:
-            with Watchdog(loop, settings).watching():
+            with Watchdog(loop, settings, stop_seconds).watching():
                 yield stopping
         finally:
             for number in SIGNALS:

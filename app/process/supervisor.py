@@ -20,13 +20,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NoReturn
 
 import structlog
 
 from app.adapters.siblings import become
 from app.adapters.terminal import FAILED, OUTDATED
-from app.process.watchdog import EXIT_CODE, SIGNALS
+from app.process.listening import ServeError
+from app.process.watchdog import EXIT_CODE, ONE_SECONDS, SIGNALS
 
 log = structlog.get_logger()
 
@@ -35,8 +37,6 @@ _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
 _DEATHS = 5
 _WITHIN_SECONDS = 60.0
-_ONE_SECONDS = 1.0
-"""Signals within this time count as one: a terminal and a launcher may both send them."""
 _TOLD_BYTES = 4096
 
 
@@ -120,23 +120,33 @@ class ProcessSupervisor:
     _woken: tuple[int, int] = (-1, -1)
 
     def run(self, waves: Sequence[Sequence[ProcessRole]]) -> int:
-        """Run all processes until they are asked to stop, or cannot go on; return the status."""
+        """Run all processes until they are asked to stop, or cannot go on; return the status.
+
+        Raises:
+            ServeError: the system cannot start a process, or one came back as another.
+        """
         self._waves.extend(waves)
         with self._signals():
-            while True:
-                self._begin()
-                if self._status is not None and not self._running():
-                    return self._status
-                self._wait()
-                self._reap()
+            try:
+                while self._status is None:
+                    self._begin()
+                    self._wait()
+                    self._reap()
+            except BaseException:
+                if self._status is None:
+                    self._stop(FAILED)
+                raise
+            finally:
+                while self._running():
+                    self._wait()
+                    self._reap()
+        return self._status
 
     def _running(self) -> list[_Child]:
         return [child for child in self._children if child.pid is not None]
 
     def _begin(self) -> None:
         """Start the next wave if its time has come, and the processes whose pause has passed."""
-        if self._status is not None:
-            return
         now = time.monotonic()
         if self._waves and all(child.is_up for child in self._children):
             begun = [_Child(role) for role in self._waves.popleft()]
@@ -155,23 +165,24 @@ class ProcessSupervisor:
             parent = os.getpid()
             try:
                 pid = os.fork()
-            except OSError:
+            except OSError as error:
                 os.close(report)
                 os.close(tell)
                 if not child.starts:
-                    raise
+                    message = f"The system cannot start another process: {error.strerror}."
+                    raise ServeError(message) from error
                 # The machine has no room for it at the moment, and the others go on.
                 child.postpone(time.monotonic())
                 return
             if pid == 0:
-                _end_with(self._become(child, report, tell, parent))
+                _end_with(partial(self._be, child, report, tell, parent))
         os.close(tell)
         child.pid, child.report, child.due = pid, report, None
         child.began = time.monotonic()
         child.starts += 1
 
-    def _become(self, child: _Child, report: int, tell: int, parent: int) -> Callable[[], int]:
-        """Turn a forked process into a child: without what is the supervisor's own."""
+    def _be(self, child: _Child, report: int, tell: int, parent: int) -> int:
+        """Run a forked process, without what is the supervisor's own; return its status."""
         signal.set_wakeup_fd(-1)
         for number in (*SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -187,8 +198,8 @@ class ProcessSupervisor:
                 signal.signal(number, signal.SIG_IGN)
         else:
             end_with_parent(parent, self._alive[0])
-        start = Start(child.starts == 0, _teller(tell), kept)
-        return lambda: child.role.run(start)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, signal.SIGCHLD))
+        return child.role.run(Start(child.starts == 0, _teller(tell), kept))
 
     def _wait(self) -> None:
         """Wait for a signal, a report, or the next time at which something is due."""
@@ -224,7 +235,7 @@ class ProcessSupervisor:
         for number in set(numbers) & set(SIGNALS):
             if self._status is None:
                 self._stop(0, signal.Signals(number))
-            elif now - self._asked >= _ONE_SECONDS:
+            elif now - self._asked >= ONE_SECONDS:
                 self._kill()
 
     def _stop(self, status: int, number: signal.Signals = signal.SIGTERM) -> None:
@@ -237,7 +248,9 @@ class ProcessSupervisor:
                 _send(child, number)
 
     def _kill(self) -> None:
-        for child in self._running():
+        """Kill all, but first those alone which others outlive: these then end in order."""
+        running = self._running()
+        for child in [child for child in running if not child.role.outlives] or running:
             log.error("process.killed", name=child.role.name)
             _send(child, signal.SIGKILL)
             self._status = self._status or EXIT_CODE
@@ -295,7 +308,6 @@ def _blocked() -> Iterator[None]:
 
 def _end_with(run: Callable[[], int]) -> NoReturn:
     """Run a forked process to its end, without the parent's frames below it."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, signal.SIGCHLD))
     status = FAILED
     try:
         status = run()

@@ -31,11 +31,13 @@ log = structlog.get_logger()
 EXIT_CODE = 70
 """Source: EX_SOFTWARE of sysexits.h."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_LOOK_SECONDS = 1.0
-_AFTER_GRACE_SECONDS = 5.0
+AFTER_GRACE_SECONDS = 5.0
 """Time for closing connections and the embedded Postgres after all work has ended."""
-_ONE_SECONDS = 1.0
+ONE_SECONDS = 1.0
 """Signals within this time count as one: launchers may forward signals already received."""
+BEFORE_KILL_SECONDS = 2.0
+"""Time in which a process that its command is about to kill may still log why."""
+_LOOK_SECONDS = 1.0
 _LOG_SECONDS = 3.0
 _MAX_TASKS = 50
 _MAX_FRAMES = 20
@@ -48,13 +50,16 @@ class Watchdog:
 
     Args:
         loop: the event loop.
-        settings: how long the loop may hang, and how long work may take to stop.
+        settings: how long the loop may hang.
+        stop_seconds: how long the process may take to stop.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, settings: Settings, stop_seconds: float
+    ) -> None:
         self._loop = loop
         self._stall_seconds = settings.stall_exit_seconds
-        self._stop_seconds = settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS
+        self._stop_seconds = stop_seconds
         self._read, self._write = socket.socketpair()
         self._read.settimeout(_LOOK_SECONDS)
         self._write.setblocking(False)
@@ -108,7 +113,7 @@ class Watchdog:
         is_asked = bool(set(numbers) & set(SIGNALS))
         if self._asked is None:
             self._asked = now if is_asked else None
-        elif is_asked and now - self._asked >= _ONE_SECONDS:
+        elif is_asked and now - self._asked >= ONE_SECONDS:
             self._end("process.asked_again", now - self._asked)
         elif now - self._asked >= self._stop_seconds:
             self._end("process.did_not_stop", now - self._asked)

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from sqlalchemy import make_url
 
+from app.process.watchdog import EXIT_CODE
 from tests.support import forks
 from tests.support.many import (
     SOON_SECONDS,
@@ -162,7 +163,10 @@ def test_a_line_of_the_log_names_its_process(service: Many, clients: list[httpx.
 
 
 def test_a_dead_process_is_replaced_while_the_others_answer(tmp_path: Path) -> None:
-    with many(_open(tmp_path), 2) as service:
+    # The socket of the database lies elsewhere then, and must be found there again.
+    folder = tmp_path / ("too-long-for-a-socket-" * 4)
+    folder.mkdir()
+    with many(_open(folder), 2) as service:
         eventually(lambda: len(service.pids("API")) == 2)
         before = service.pids("API")
         fact = {"fact": "I like tea.", "scope": USER}
@@ -232,7 +236,7 @@ def test_processes_that_keep_dying_end_the_command(tmp_path: Path) -> None:
 
 
 def _open(folder: Path) -> Path:
-    for parent in (folder, *folder.parents[:2]):
+    for parent in (folder, *folder.parents[:3]):
         parent.chmod(0o755)
     return folder
 
@@ -267,22 +271,91 @@ def test_a_port_in_use_is_told_once(tmp_path: Path) -> None:
     assert said.startswith(f"Cannot listen on 127.0.0.1:{port}: ")
 
 
-def test_a_second_signal_kills_at_once(tmp_path: Path) -> None:
+_PATIENT = {
+    "MEMORY_BANK_EMBEDDER": "hash",
+    "MEMORY_BANK_LOG_FORMAT": "json",
+    "MEMORY_BANK_SHUTDOWN_GRACE_SECONDS": "600",
+}
+
+
+def test_connections_that_are_short_are_told_once(tmp_path: Path) -> None:
     with own_database(_open(tmp_path)) as url:
-        output = tmp_path / "output"
-        given = {
+        given = _PATIENT | {
             "MEMORY_BANK_DATABASE_URL": url,
-            "MEMORY_BANK_EMBEDDER": "hash",
-            "MEMORY_BANK_SHUTDOWN_GRACE_SECONDS": "600",
-            "MEMORY_BANK_LOG_FORMAT": "json",
             "MEMORY_BANK_DATABASE_POOL_SIZE": "30",
         }
-        arguments = ["-m", "app.process.cli", "worker", "--processes", "3"]
-        with output.open("wb") as said:
-            process = forks.start(arguments, {**os.environ, **given}, said, said)
-        eventually(lambda: output.read_text().count("embedder.opened") == 3)
-        lines = [json.loads(line) for line in output.read_text().splitlines()]
-        (short,) = [line for line in lines if line["event"] == "database.connections_short"]
+        process, output = _workers(tmp_path, given)
+        (short,) = [
+            line for line in _lines(output) if line["event"] == "database.connections_short"
+        ]
         assert (short["needed"], short["allowed"], short["process"]) == (3 * 41, 97, 0)
         process.terminate()
         assert process.wait(SOON_SECONDS) == 0
+
+
+def test_a_second_signal_kills_at_once(tmp_path: Path) -> None:
+    with own_database(_open(tmp_path)) as url:
+        process, output = _workers(tmp_path, _PATIENT | {"MEMORY_BANK_DATABASE_URL": url})
+        (silent, *others) = _children(process.pid)
+        # It neither stops when asked nor logs why.
+        os.kill(silent, signal.SIGSTOP)
+        process.terminate()
+        eventually(lambda: not any(map(lives, others)))
+        assert lives(silent)
+        # Signals within a second count as one.
+        time.sleep(1)
+        process.terminate()
+        assert process.wait(SOON_SECONDS) == EXIT_CODE
+        assert not lives(silent)
+        assert [line["event"] for line in _lines(output)].count("process.killed") == 1
+
+
+def _workers(folder: Path, given: dict[str, str]) -> tuple[forks.Process, Path]:
+    """Start three workers; return their supervisor, and where they log once all are up."""
+    output = folder / "output"
+    arguments = ["-m", "app.process.cli", "worker", "--processes", "3"]
+    with output.open("wb") as said:
+        process = forks.start(arguments, {**os.environ, **given}, said, said)
+    eventually(lambda: output.read_text().count("embedder.opened") == 3)
+    return process, output
+
+
+def _lines(output: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+_COMES_BACK_AS_ANOTHER = """
+import signal, sys, time
+from app.process.listening import ServeError
+from app.process.supervisor import ProcessRole, ProcessSupervisor
+
+def work(start):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    start.tell("up")
+    time.sleep(600)
+
+def hear(word):
+    raise ServeError("It came back as another.")
+
+def end(name):
+    print("ended", name, flush=True)
+
+supervisor = ProcessSupervisor(stop_seconds=60, on_stop=lambda: print("stop"), on_end=end)
+try:
+    supervisor.run([[ProcessRole("first", work)], [ProcessRole("second", work, hear)]])
+except ServeError as error:
+    print(error)
+"""
+
+
+def test_a_failure_of_the_supervisor_ends_its_processes() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _COMES_BACK_AS_ANOTHER],
+        capture_output=True,
+        text=True,
+        timeout=SOON_SECONDS,
+        check=True,
+    )
+    said = ended.stdout.splitlines()
+    assert (said[0], said[-1]) == ("stop", "It came back as another.")
+    assert set(said[1:-1]) == {"ended first", "ended second"}

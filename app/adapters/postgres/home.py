@@ -18,10 +18,12 @@ below /root, say), the server inherits the open folder and accesses everything t
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from app.adapters.postgres.files import (
@@ -136,7 +138,7 @@ def _home(folder: Path, user: str, copies: Path, undo: ExitStack) -> PostgresHom
     account = _account(folder, user) if is_root() else None
     binaries = binaries_for(account, copies)
     seen, keep = _path_for_user(folder, binaries, account, undo)
-    sockets = _sockets(folder, undo)
+    sockets = _sockets(folder, account, undo)
     _write_access(folder / "pg_hba.conf")
     return PostgresHome(folder, seen, binaries, sockets, account, keep, undo.pop_all())
 
@@ -186,11 +188,22 @@ def _path_for_user(
     return seen, (descriptor,)
 
 
-def _sockets(folder: Path, undo: ExitStack) -> Path:
-    """Return the socket's folder: beside the database, or a short path if that is too long."""
+def _sockets(folder: Path, account: Account | None, undo: ExitStack) -> Path:
+    """Return the socket's folder: beside the database, or a short path if that is too long.
+
+    It is the same after a restart of the server alone, whose clients go on to use it.
+    """
     beside = folder / SOCKETS
     if len(os.fsencode(beside / SOCKET_NAME)) <= _SOCKET_PATH_MAX_BYTES:
         return beside
-    short = tempfile.mkdtemp(prefix="memory-bank-")
+    name = f"memory-bank-{sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    short = Path(tempfile.gettempdir(), name)
+    short.mkdir(mode=0o700, exist_ok=True)
+    found, owners = short.lstat(), {os.geteuid(), account.uid if account else os.geteuid()}
+    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077 or found.st_uid not in owners:
+        raise PostgresStartError(
+            f"The folder {short}, which is to hold the database's socket, belongs to somebody"
+            " else: remove it, or choose a shorter --data-dir."
+        )
     undo.callback(shutil.rmtree, short, ignore_errors=True)
-    return Path(short)
+    return short
