@@ -163,7 +163,7 @@ bench-contexts: setup ## Contexts by the length of the session, and what summari
 	$(BIN)/python -m benchmarks.contexts $(ARGS)
 
 .PHONY: bench-memory
-bench-memory: setup ## Memory of a process by what it has loaded so far
+bench-memory: setup ## Memory of processes that serve, and of what they have loaded
 	$(BIN)/python -m benchmarks.memory $(ARGS)
 
 .PHONY: bench-peers

@@ -1,6 +1,8 @@
 """The CPU time of processes, read from the kernel."""
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from time import sleep
 
@@ -42,9 +44,20 @@ def cpu_of(pid: int) -> tuple[float, float]:
     return cpu_seconds(pid), sum(cpu_seconds(child) for child in below(pid))
 
 
-def is_postgres(pid: int) -> bool:
-    """Return True for a process of a database."""
-    return Path(f"/proc/{pid}/comm").read_text().startswith("postgres")
+def cpu_by_kind(pids: Iterable[int]) -> tuple[float, float]:
+    """Return the seconds of processes of a service, and of those of a database.
+
+    Those that end meanwhile, as workers of autovacuum do, are left out.
+    """
+    service = database = 0.0
+    for pid in pids:
+        with suppress(OSError):
+            seconds = cpu_seconds(pid)
+            if Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
+                database += seconds
+            else:
+                service += seconds
+    return service, database
 
 
 def idle_cores(seconds: float = 1.0) -> float:

@@ -17,8 +17,8 @@ GARBAGE = (10_000, 20, 20)
 def limit_arenas() -> None:
     """Have threads share two arenas; call it before they start.
 
-    Each thread would keep one of its own, with what it has freed. An import of a thousand memories
-    so left 17 MB more behind.
+    Each thread would keep an arena of its own, with what it has freed: an import of a thousand
+    memories left 17 MB more behind.
     """
     if (library := _glibc()) is not None:
         library.mallopt(_ARENA_MAX, _ARENAS)

@@ -35,7 +35,7 @@ async def in_batches(resources: Resources, remove: RemoveBatch) -> int:
 
 
 def spread(find: FindRows, change: ChangeKeys[int]) -> Callable[[Resources], Awaitable[int]]:
-    """Return what calls `in_spread_batches`."""
+    """Return a sweep that runs `in_spread_batches` with these functions."""
 
     async def run(resources: Resources) -> int:
         return await in_spread_batches(resources, find, change)

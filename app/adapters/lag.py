@@ -18,6 +18,8 @@ from typing import Self
 import structlog
 from prometheus_client import Counter, Histogram
 
+from app.adapters.shared import beside
+
 log = structlog.get_logger()
 
 _INTERVAL_SECONDS = 0.1
@@ -100,13 +102,8 @@ class LagWatch:
 @asynccontextmanager
 async def watched() -> AsyncIterator[None]:
     """Measure the lag of the event loop while the block runs."""
-    watching = asyncio.create_task(_watch())
-    try:
+    async with beside(_watch()):
         yield
-    finally:
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
 
 
 async def _watch() -> None:

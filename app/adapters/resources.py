@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -19,6 +19,7 @@ from app.adapters.llm.factory import embedders_with, open_embedders, open_models
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.readers import Readers
+from app.adapters.shared import beside
 from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
@@ -217,10 +218,5 @@ async def _following(db: Database, process: Clock, skew: Skew) -> AsyncIterator[
         return
     clock = DatabaseClock(process, skew)
     await clock.measure(db)
-    following = asyncio.create_task(clock.follow(db))
-    try:
+    async with beside(clock.follow(db)):
         yield clock
-    finally:
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following

@@ -1,7 +1,8 @@
-"""Concurrent callers that share one run of the same work."""
+"""Work that callers share, and work that runs beside a block."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Generic, TypeVar
 
 _V = TypeVar("_V")
@@ -34,6 +35,22 @@ class Shared(Generic[_V]):
             # Here, not in a callback: a callback would run one step later, and the finished task
             # would be handed out until then.
             self._task = None
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[object, object, object]) -> AsyncIterator[None]:
+    """Run work beside the block; cancel it at the end of the block, and wait until it has ended.
+
+    Raises:
+        Exception: the work has failed; raised at the end of the block.
+    """
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def look_at(done: "asyncio.Future[_V]") -> None:

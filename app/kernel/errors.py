@@ -316,7 +316,7 @@ class Aborted(ServiceError):
 
 
 class IdClash(Aborted):
-    """Another process has made the same id; nothing is written, and new ids will do."""
+    """Another process has made the same id; nothing was written; the work succeeds with new ids."""
 
 
 class ResourceExhausted(ServiceError):

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from socket import socket
 
@@ -18,6 +18,7 @@ from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
 from app.adapters.resources import Resources, open_resources
+from app.adapters.shared import beside
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
 from app.adapters.uvicorn.sharing import ConnectionShare
@@ -80,7 +81,7 @@ async def open_process(
         url = await stack.enter_async_context(_database(settings, place))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
         await stack.enter_async_context(reading_standby(resources))
-        stack.push_async_callback(_stopped, asyncio.create_task(_warm(resources)))
+        await stack.enter_async_context(beside(_warm(resources)))
         first_key = None
         if place.is_first:
             await warn_if_short(resources.db, settings, place.count)
@@ -128,12 +129,6 @@ async def _warm(resources: Resources) -> None:
         keep_what_is_there()
     except Exception as error:  # noqa: BLE001 - the next use retries, and reports to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
-
-
-async def _stopped(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 @asynccontextmanager

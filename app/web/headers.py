@@ -5,6 +5,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.types import Scope
 
+READ_AGE = "x-memory-bank-read-age-ms"
+"""The header of answers that a standby was read for."""
 _DOCUMENTS = ("/openapi.json", "/docs")
 _ASSETS = ("/docs/assets/", "/console/static/")
 

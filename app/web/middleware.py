@@ -20,13 +20,11 @@ from app.kernel.failures import describe
 from app.kernel.reads import reads_of_request
 from app.web.address import address_of
 from app.web.errors import render
-from app.web.headers import header, protect
+from app.web.headers import READ_AGE, header, protect
 from app.web.metrics import REQUEST_SECONDS
 
 log = structlog.get_logger()
 
-READ_AGE = "x-memory-bank-read-age-ms"
-"""The header of answers that a standby was read for."""
 _MILLISECOND = timedelta(milliseconds=1)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")

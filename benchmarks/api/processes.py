@@ -25,7 +25,7 @@ from socket import create_server
 
 from app.settings.environment import environment
 from benchmarks.api.load import COUNTED, Asked, Loader, loader
-from benchmarks.processes import below, cpu_seconds, idle_cores, is_postgres
+from benchmarks.processes import below, cpu_by_kind, idle_cores
 from benchmarks.surroundings import data_folder
 
 _KEY = "benchmark-admin-key"
@@ -68,10 +68,7 @@ class Service:
 
     def cpu(self) -> tuple[float, float]:
         """Return the seconds of all processes of the service, and of those of its database."""
-        pids = [self.pid, *below(self.pid)]
-        of_database = {pid for pid in pids if is_postgres(pid)}
-        database = sum(cpu_seconds(pid) for pid in of_database)
-        return sum(cpu_seconds(pid) for pid in pids if pid not in of_database), database
+        return cpu_by_kind([self.pid, *below(self.pid)])
 
     def answered(self) -> list[int]:
         """Return how many requests each process has answered on the port of the API."""

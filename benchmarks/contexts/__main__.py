@@ -10,7 +10,6 @@ sessions of 50 events, for a sentence of the first and for a word that every eve
 """
 
 import argparse
-import gc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from app.adapters.allocator import GARBAGE
+from app.adapters.allocator import keep_what_is_there
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 from app.process.serving import open_process, run
@@ -161,8 +160,7 @@ async def _measure(folder: Path, rounds: int, *, is_recall_alone: bool) -> None:
     settings = Settings(data_dir=folder, admin_key=KEY, embedder=EmbedderChoice.HASH)
     async with open_process(settings) as found:
         # As a server does once it has started.
-        gc.freeze()
-        gc.set_threshold(*GARBAGE)
+        keep_what_is_there()
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         model = ScriptedTextModel(_longest, model_id="scripted:quarter", max_input_tokens=10**6)
         if not is_recall_alone:

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from statistics import median
 
+from app.adapters.shared import beside
 from benchmarks.contexts.bank import Bank
 
 _SESSION = "of-short-events"
@@ -56,15 +57,10 @@ async def report_holds(bank: Bank) -> None:
 async def _watched() -> AsyncIterator[_Hold]:
     """Measure the longest hold beside the block."""
     hold = _Hold()
-    watching = asyncio.create_task(_watch(hold))
-    try:
+    async with beside(_watch(hold)):
         yield hold
         # The last hold ends with a turn of the watch.
         await asyncio.sleep(10 * _PAUSE_SECONDS)
-    finally:
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
 
 
 async def _watch(hold: _Hold) -> None:

@@ -21,6 +21,7 @@ from app.adapters.db.fence import Fence
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services import claiming
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job
 from app.platform.operations.store import hints, leases
@@ -190,15 +191,18 @@ async def test_engines_that_cannot_go_on_hold_back_no_other(
 
 
 class NodeAway(Database):
-    """A database of which the node with the operations of an engine is away."""
+    """A database of which the node with the operations of an engine is away, or silent."""
 
-    def __init__(self, inner: Database, engine_id: int) -> None:
+    def __init__(self, inner: Database, engine_id: int, *, is_silent: bool = False) -> None:
         self.__dict__.update(vars(inner))
         self._engine_id = engine_id
+        self._is_silent = is_silent
 
     @override
     async def run(self, statement: bytes, values: Any, *, is_change: bool = False) -> Sequence[Row]:
         if b"from operations" in statement and self._engine_id in values:
+            if self._is_silent:
+                await asyncio.Event().wait()
             raise Unavailable("The node is away.", Reason.DATABASE_UNAVAILABLE)
         return await super().run(statement, values, is_change=is_change)
 
@@ -215,6 +219,31 @@ async def test_an_engine_whose_node_is_away_holds_back_no_other(
     assert (await hinted(database))[1] > clock.now()
     clock.advance(timedelta(seconds=5))
     assert await claim(database, clock) is not None
+
+
+async def test_an_engine_whose_node_is_silent_is_left_alone_for_a_while(
+    database: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claiming, "_SILENT_SECONDS", 0.05)
+    await enqueue(database, clock, engine=1)
+    clock.advance(timedelta(seconds=1))
+    other = await enqueue(database, clock, engine=2)
+    silent = NodeAway(database, 1, is_silent=True)
+    assert await claim(silent, clock) is None
+    found = await claim(silent, clock)
+    assert found is not None
+    assert found.owned.operation_id == other
+    assert (await hinted(database))[1] >= clock.now() + timedelta(seconds=30)
+
+
+async def test_a_worker_does_not_sleep_while_others_leave_work_that_is_due(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    worker = Claiming(database, clock, settings)
+    assert await worker.quiet_seconds() > 0
+    await enqueue(database, clock)
+    clock.advance(timedelta(seconds=1))
+    assert await worker.quiet_seconds() < 0
 
 
 async def test_an_engine_has_the_time_of_its_next_operation_or_lease(

@@ -12,7 +12,7 @@ from app.adapters.db.listen import listen
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import leases, queue
+from app.platform.operations.store import hints, leases, queue
 from app.platform.operations.store.hints import CHANNEL
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
@@ -257,6 +257,8 @@ async def test_the_only_worker_takes_back_what_died_with_its_process(
     assert await runner_of(database, clock, settings, succeed).run_pending() == 0
     async with database.transaction() as session:
         await leases.release_all(session)
+    # A distributed database is never embedded, and its workers need a hint.
+    await hints.leave(database, {1: clock.now()})
     assert await runner_of(database, clock, settings, succeed).run_pending() == 2
     assert [(row.state, row.attempts) for row in await all_stored(database)] == [
         ("SUCCEEDED", 2)

@@ -6,7 +6,7 @@ has found away.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -25,7 +25,7 @@ from app.adapters.db.opener import Connect, Connection, opener_of
 from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.urls import plain_url
-from app.adapters.shared import Shared, look_at
+from app.adapters.shared import Shared, beside, look_at
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.reads import current_reads
 from app.settings.settings import Settings
@@ -258,13 +258,8 @@ async def followed_standby(
     standby = Standby(server, primary, await asyncio.to_thread(wanted_revision))
     try:
         await _look_at_start(server)
-        watching = asyncio.create_task(standby.watch(connect))
-        try:
+        async with beside(standby.watch(connect)):
             yield standby
-        finally:
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
     finally:
         await server.close()
 
@@ -278,7 +273,8 @@ async def _identity_of_primary(connect: Connect) -> Identity:
             await connection.close()
     except psycopg.Error as error:
         raise SchemaError(
-            f"The database does not tell which it is, so no standby of it can be known: {error}"
+            "The database does not tell its system identifier, so its standby cannot be verified:"
+            f" {error}"
         ) from error
 
 

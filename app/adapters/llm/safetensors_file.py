@@ -65,7 +65,7 @@ class Rows:
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return a copy of the rows at these positions."""
-        # Without the interpreter's lock, as the rows may have to come from the disk.
+        # `take` releases the interpreter's lock: the rows may have to come from the disk.
         rows = np.take(self._matrix, positions, axis=0)
         if _LET_GO is not None:
             self._file.madvise(_LET_GO)

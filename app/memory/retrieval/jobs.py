@@ -11,6 +11,7 @@ import structlog
 from app.adapters.db.definitions import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
+from app.adapters.shared import beside
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
@@ -155,13 +156,8 @@ class IndexSweep:
         if not is_mine:
             yield False
             return
-        keeper = asyncio.create_task(self._keep(key))
-        try:
+        async with beside(self._keep(key)):
             yield True
-        finally:
-            keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeper
 
     async def _keep(self, key: IndexKey) -> None:
         """Renew a claim until cancelled."""

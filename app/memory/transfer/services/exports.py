@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from app.adapters.db.session import Database
+from app.adapters.db.urls import plain_url
 from app.adapters.resources import Resources
 from app.adapters.stepping import stepped
 from app.kernel.clock import Clock
@@ -130,7 +131,7 @@ class EngineExports:
         seconds = self.settings.export_max_seconds
         ends = time.monotonic() + seconds
         with opened(
-            self.database_url, self.settings, name.engine, now, reads_sensitive=reads_sensitive
+            self._url(), self.settings, name.engine, now, reads_sensitive=reads_sensitive
         ) as snapshot:
             writing = EngineWriting(snapshot, name, options, now, writer)
             for part in compressed(writing.lines()):
@@ -141,3 +142,10 @@ class EngineExports:
                         Reason.EXPORT_TOO_SLOW,
                     )
                 yield part
+
+    def _url(self) -> str:
+        """Return the address of the server that answers reads."""
+        read_url = self.settings.read_url
+        if read_url is not None and self.db.is_primary_away:
+            return plain_url(read_url.get_secret_value())
+        return self.database_url

@@ -1,5 +1,6 @@
 """Claims of a worker: it finds operations by itself, or by the hints that others leave."""
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ import structlog
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import DeadlineExceeded, ServiceError
+from app.kernel.failures import describe
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import finding, hints, leases, queue, ticks
 from app.platform.operations.store.finding import FreeOperation
@@ -21,8 +23,9 @@ from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
+_SILENT_SECONDS = 5.0
+"""Time after which a node that has not answered counts as silent."""
 _AFTER_SILENCE = timedelta(minutes=1)
-
 _FULL_LOOK = "operations.fullLook"
 """The tick of the looks over all engines."""
 
@@ -55,11 +58,14 @@ class Claiming:
             return await leases.take(session, wanted, owner, self._clock.now(), self._lease)
 
     async def quiet_seconds(self) -> float:
-        """Return how long nothing becomes due of which no notice comes."""
+        """Return how long the worker may sleep.
+
+        That is until known work is due, or until it must look for work that no notice announces.
+        """
         now, longest = self._clock.now(), SOON
         if self._db.is_distributed:
             longest = min(longest, self._interval)
-            due = await hints.next_due(self._db, now)
+            due = await hints.next_due(self._db)
         else:
             async with self._db.snapshot() as session:
                 due = await queue.next_due(session, now)
@@ -82,13 +88,17 @@ class Claiming:
         while read := await hints.read(self._db, now, seen):
             for hint in read:
                 try:
-                    claim = await self._claim_of(hint, now)
-                except ServiceError as error:
-                    # If only the node of this engine is away, others go on. One that is silent
-                    # holds up the worker each time, until a statement takes too long.
-                    log.warning("worker.claim_failed", engine=hint.engine_id, reason=error.reason)
-                    rest = _AFTER_SILENCE if isinstance(error, DeadlineExceeded) else SOON
-                    await hints.settle(self._db, hint, now + rest)
+                    async with asyncio.timeout(_SILENT_SECONDS):
+                        claim = await self._claim_of(hint, now)
+                except (ServiceError, TimeoutError) as error:
+                    # If only the node of this engine is away, others go on.
+                    log.warning("worker.claim_failed", engine=hint.engine_id, error=describe(error))
+                    is_silent = isinstance(error, TimeoutError | DeadlineExceeded)
+                    rest = _AFTER_SILENCE if is_silent else SOON
+                    await hints.settle(self._db, hint, self._clock.now() + rest)
+                    if is_silent:
+                        # The worker shows between two looks that it does not hang.
+                        return None
                     continue
                 if claim is not None:
                     return claim

@@ -1,6 +1,7 @@
 """Operations that a worker may claim, found without locks; `leases.take` locks one and takes it.
 
-Each function sends one statement as a transaction of its own.
+Each function sends one statement as a transaction of its own, and as a change, so that no standby
+answers it.
 """
 
 from collections.abc import Collection, Sequence

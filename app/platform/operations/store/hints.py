@@ -3,7 +3,8 @@
 A look for due operations would ask every shard. So each engine with unfinished operations has a
 row in a table that is not distributed. A hint comes after the commit that it tells of: inside the
 transaction, all writers of an engine would wait for one row. A lost hint is found by a look over
-all engines. Each function sends one statement as a transaction of its own.
+all engines. Each function sends one statement as a transaction of its own, and as a change, so that
+no standby answers it.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,8 +17,9 @@ CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 MOST_ENGINES = 8
 """Engines read at once."""
-# Rows begin with a number that no earlier row of the engine has had: whoever has read that one must
-# not take this one for it. All rows are locked in one order.
+# A new row starts at the microseconds of the clock, so that a worker that has read an earlier row
+# of the engine, removed since, does not take it for that one. Rows are locked in one order, so that
+# two hints cannot deadlock.
 _LEAVE = f"""
 with left_here as (
     insert into due_engines as known (engine_id, due_time, touched)
@@ -44,7 +46,7 @@ returning engine_id
 _REMOVE = b"""
 delete from due_engines where engine_id = $1::bigint and touched = $2::bigint returning engine_id
 """
-_NEXT = b"select min(due_time) from due_engines where due_time > $1::timestamptz"
+_NEXT = b"select min(due_time) from due_engines"
 
 
 class Hint(NamedTuple):
@@ -74,8 +76,8 @@ async def settle(db: Database, hint: Hint, due: datetime | None) -> None:
         await db.run(_MOVE, [*hint, due], is_change=True)
 
 
-async def next_due(db: Database, now: datetime) -> datetime | None:
-    """Return when the next engine has work."""
+async def next_due(db: Database) -> datetime | None:
+    """Return when the next engine has work; a past time if a look has left some to others."""
     due: datetime | None
-    ((due,),) = await db.run(_NEXT, [now], is_change=True)
+    ((due,),) = await db.run(_NEXT, [], is_change=True)
     return due

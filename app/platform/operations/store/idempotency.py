@@ -165,7 +165,7 @@ async def within(
 async def concerning(
     session: Session, new: NewOperation, once: IdempotencyKey | None, scope: Mapping[str, str]
 ) -> NewOperation:
-    """Do the same for a single scope."""
+    """Do as `within` for a single scope."""
     return await within(session, new, once, {key: [value] for key, value in scope.items()})
 
 

@@ -369,11 +369,9 @@ async def release_all(session: Session) -> None:
         update(OperationRow)
         .where(OperationRow.state == OperationState.RUNNING)
         .values(**_released_values())
-        .returning(OperationRow.engine_id, OperationRow.due_time)
         .execution_options(synchronize_session=False)
     )
-    for engine_id, due in await session.execute(statement):
-        tell(session, engine_id, due)
+    await session.execute(statement)
 
 
 def _released_values() -> dict[str, Any]:

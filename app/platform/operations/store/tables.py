@@ -138,7 +138,7 @@ class RequestIdRow(Base):
 
 
 class DueEngineRow(Base):
-    """An engine with unfinished operations, as workers of a distributed database are told of it.
+    """A hint to workers of a distributed database: an engine has unfinished operations.
 
     The table is not distributed, so no statement joins it with one that is.
     """

@@ -17,7 +17,7 @@ _PENDING = "hints"
 
 
 async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -> None:
-    """Announce an engine's work at commit; wake the workers if it is due before they look."""
+    """Announce an engine's work at commit; wake the workers if it is due before they look again."""
     is_soon = due <= now + SOON
     if is_distributed(session):
         _noted(session).add(engine_id, due, is_soon=is_soon)
