@@ -129,6 +129,8 @@ class Tuning:
     """
     worker_hung_seconds: PositiveFloat = 30.0
     """Time without a look for work after which a worker with free places counts as hung."""
+    worker_silent_node_seconds: PositiveFloat = 5.0
+    """Time after which a node of a distributed database that has not answered counts as silent."""
     worker_max_attempts: PositiveInt = 10
     """Attempts before an operation fails."""
     worker_retry_base_seconds: PositiveFloat = 1.0

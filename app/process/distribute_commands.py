@@ -44,8 +44,8 @@ def distribute(
 ) -> None:
     """Spread an external database over the nodes of a Citus cluster, by engine. Experimental.
 
-    Again, it adds what is new: nodes, or tables of a later release. The service must not run while
-    tables are distributed.
+    Run again, it adds what is new: nodes, or tables of a later release. The service must not run
+    while tables are distributed.
     """
     url = _url()
     # Imported here, so that `--help` and usage errors answer at once.
@@ -126,6 +126,11 @@ def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
 def _next(done: "Distributed") -> Iterator[str]:
     if done.added and done.was_distributed:
         yield f"Next, move shards to the new workers: {_REBALANCE}"
+    if done.late_sessions:
+        yield (
+            f"{done.late_sessions} sessions of the service began while tables moved: stop its"
+            " processes."
+        )
     if done.tables:
         yield "Next, start the service again."
 

@@ -10,7 +10,7 @@ from app.process.watchdog import AFTER_GRACE_SECONDS
 
 @dataclass(frozen=True)
 class ProcessPlace:
-    """What a process is given by its command; by default nothing.
+    """The things that a process is given by its command; by default none.
 
     Attributes:
         works: whether a server with the embedded database also runs the worker.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import Context
 from copy import copy
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,7 +22,6 @@ from app.adapters.db.fence import Fence
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
-from app.platform.operations.services import claiming
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job
 from app.platform.operations.store import hints, leases
@@ -222,15 +222,16 @@ async def test_an_engine_whose_node_is_away_holds_back_no_other(
 
 
 async def test_an_engine_whose_node_is_silent_is_left_alone_for_a_while(
-    database: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+    database: Database, clock: FixedClock, settings: Settings
 ) -> None:
-    monkeypatch.setattr(claiming, "_SILENT_SECONDS", 0.05)
+    impatient = replace(settings.tuning, worker_silent_node_seconds=0.05)
     await enqueue(database, clock, engine=1)
     clock.advance(timedelta(seconds=1))
     other = await enqueue(database, clock, engine=2)
     silent = NodeAway(database, 1, is_silent=True)
-    assert await claim(silent, clock) is None
-    found = await claim(silent, clock)
+    worker = Claiming(silent, clock, settings.model_copy(update={"tuning": impatient}))
+    assert await worker.claim() is None
+    found = await worker.claim()
     assert found is not None
     assert found.owned.operation_id == other
     assert (await hinted(database))[1] >= clock.now() + timedelta(seconds=30)

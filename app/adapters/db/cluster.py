@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from typing_extensions import override
@@ -68,18 +68,24 @@ class Address:
             ValueError: it has another form.
         """
         host, _, port = given.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
+        if host.startswith("[") and host.endswith("]"):
+            host = host[1:-1]
+        elif ":" in host:
+            raise ValueError(given)
         if not host or not (port.isdecimal() and 0 < int(port) <= _MAX_PORT):
             raise ValueError(given)
         return cls(host, int(port))
 
     def within(self, url: str) -> str:
         """Return a database's address with this server in place of its own."""
-        return make_conninfo(url, host=self.host, port=self.port, hostaddr=None)
+        parts = {**conninfo_to_dict(url), "host": self.host, "port": self.port}
+        parts.pop("hostaddr", None)
+        return make_conninfo("", **parts)
 
     @override
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,8 @@ def _of_versions(node: Node, coordinator: NodeFacts) -> Iterator[str]:
         ("pgvector", facts.vector, coordinator.vector),
     ]
     for what, own, other in wanted:
-        if own != other and not (what == "Citus" and own is None):
+        # A Citus that is missing has a sentence of its own.
+        if own != other and not (what == "Citus" and None in {own, other}):
             yield (
                 f"{node.name}: {what} must be {other}, as on the coordinator; got {own or 'none'}."
             )

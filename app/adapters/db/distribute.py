@@ -18,6 +18,8 @@ _SESSIONS = text(
     "select count(*) from pg_stat_activity where datname = current_database()"
     " and application_name like 'open-memory-bank%'"
 )
+# Within a transaction, the server shows the sessions of the first look.
+_LOOK_ANEW = text("select pg_stat_clear_snapshot()")
 _COUNT = "select count(*) from {}"
 # Without it, the server notices only at the end of a statement that the command is gone.
 _NOTICE_LOSS = text("set local client_connection_check_interval = '1s'")
@@ -63,6 +65,8 @@ class Distributed:
         tables: the tables that were distributed.
         was_distributed: whether tables were distributed before.
         is_changed: whether there was anything to do.
+        late_sessions: sessions of the service that began while tables moved. They take the
+            database for one that is not distributed.
     """
 
     workers: int
@@ -71,6 +75,7 @@ class Distributed:
     tables: Sequence[Placed]
     was_distributed: bool
     is_changed: bool
+    late_sessions: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,16 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
         work = _work(connection, members, asked)
         if failures := list(_failures(connection, plain, asked, work, shards)):
             raise ChecksFailedError(failures)
+        late = 0
         if asked.is_dry:
             tables: Sequence[Placed] = [
                 Placed(name, _rows(connection, name)) for name in work.tables
             ]
         else:
             tables = _do(connection, plain, work, shards or asked.shards or SHARDS)
+            if tables:
+                connection.execute(_LOOK_ANEW)
+                late = connection.execute(_SESSIONS).scalar_one()
     return Distributed(
         len(work.known) + len(work.workers),
         shards or asked.shards or SHARDS,
@@ -118,6 +127,7 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
         tables,
         was_distributed=shards is not None,
         is_changed=work.is_of_nodes or bool(work.tables),
+        late_sessions=late,
     )
 
 

@@ -209,8 +209,8 @@ _SENTENCES = {
     "42P01": _LACKS_WHAT_IS_OLD,
     "42P05": _POOLER,
     "53100": "The database has no space left ({}); free some, then run the command again.",
-    "55P03": "The database is in use, maybe by another migration; run `memory-bank migrate` again.",
-    "57014": "The migration took too long; run `memory-bank migrate` again.",
+    "55P03": "The database is in use, maybe by another migration; run the command again.",
+    "57014": "The migration took too long; run the command again.",
 }
 """Messages by SQLSTATE."""
 

@@ -21,7 +21,7 @@ KeyColumns = Sequence[InstrumentedAttribute[Any]]
 """The columns of such a key."""
 Changed = TypeVar("Changed")
 FindKeys = Callable[[Session], Awaitable[Sequence[Key]]]
-"""Find keys without locks, the oldest first: engines are taken in this order."""
+"""Find keys without locks, in the order in which their engines are to be taken."""
 ChangeKeys = Callable[[Session, int, Sequence[Key]], Awaitable[Changed]]
 """Lock and change what has keys of one engine; the arguments end with its id and its keys."""
 

@@ -38,16 +38,19 @@ _MEND = "set it in postgresql.conf there, and restart that server."
 )
 def test_an_address_is_read(given: str, read: Address) -> None:
     assert Address.parse(given) == read
+    assert str(read) == given
 
 
-@pytest.mark.parametrize("given", ["db1", "db1:", ":5432", "db1:0", "db1:65536", "db1:x", "[::1]"])
+@pytest.mark.parametrize(
+    "given", ["db1", "db1:", ":5432", "db1:0", "db1:65536", "db1:x", "[::1]", "::1:5"]
+)
 def test_another_form_is_refused(given: str) -> None:
     with pytest.raises(ValueError, match=re.escape(given)):
         Address.parse(given)
 
 
 def test_a_node_is_reached_as_the_database_is_but_for_its_place() -> None:
-    url = "postgresql://me:secret@a:5432,b:5433/bank?sslmode=require"
+    url = "postgresql://me:secret@a:5432,b:5433/bank?sslmode=require&hostaddr=10.0.0.1,10.0.0.2"
     within = Address("c", 1).within(url)
     assert within == "user=me password=secret dbname=bank host=c port=1 sslmode=require"
 
@@ -120,6 +123,13 @@ def test_what_a_new_worker_lacks_is_told(facts: NodeFacts, reasons: list[str]) -
     worker = Node("worker b:2", facts, is_new=True)
     told = list(complaints(_COORDINATOR, [worker]))
     assert told == [f"worker b:2: {reason}" for reason in reasons]
+
+
+def test_a_coordinator_without_citus_is_told_of_once() -> None:
+    coordinator = Node("coordinator a:1", replace(_GOOD, citus=None))
+    assert list(complaints(coordinator, [Node("worker b:2", _OTHER, is_new=True)])) == [
+        "coordinator a:1: Citus must be available; install Citus 14 or later there."
+    ]
 
 
 def test_a_known_worker_has_tables_and_needs_no_superuser() -> None:

@@ -33,6 +33,8 @@ async def read_totals(session: Session, engine_id: int) -> Totals:
 
 async def find_addable(session: Session, limit: int) -> Sequence[Key]:
     """Find up to `limit` rows of connections, of all engines; for a sweep."""
+    # In the order of engines: on one server all share a transaction, and two sweeps must not
+    # deadlock.
     statement = select(*_KEY).where(_IS_OF_CONNECTION).order_by(*_KEY).limit(limit)
     return await find_keys(session, statement)
 

@@ -23,8 +23,6 @@ from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
-_SILENT_SECONDS = 5.0
-"""Time after which a node that has not answered counts as silent."""
 _AFTER_SILENCE = timedelta(minutes=1)
 _FULL_LOOK = "operations.fullLook"
 """The tick of the looks over all engines."""
@@ -42,6 +40,7 @@ class Claiming:
         self._clock = clock
         self._lease = timedelta(seconds=settings.worker_lease_seconds)
         self._interval = timedelta(seconds=settings.worker_full_look_seconds)
+        self._silent_seconds = settings.tuning.worker_silent_node_seconds
         self._looked: float | None = None
 
     async def claim(self) -> Claim | None:
@@ -88,7 +87,7 @@ class Claiming:
         while read := await hints.read(self._db, now, seen):
             for hint in read:
                 try:
-                    async with asyncio.timeout(_SILENT_SECONDS):
+                    async with asyncio.timeout(self._silent_seconds):
                         claim = await self._claim_of(hint, now)
                 except (ServiceError, TimeoutError) as error:
                     # If only the node of this engine is away, others go on.
