@@ -16,11 +16,13 @@ from structlog.testing import capture_logs
 from app.adapters.db.engine import open_engine
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.session import Database
+from app.adapters.resources import open_resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailable
 from app.settings.settings import Settings
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
+from tests.support.live import free_port
 from tests.support.operations import USER, create_memory
 
 _FACT = "I like zebrafish."
@@ -256,3 +258,10 @@ async def test_probes_tell_a_database_that_takes_no_writes(
     assert checks["writes"] == "The database has no room for writes at the moment."
     clock.advance(timedelta(seconds=10))
     assert (await client.get("http://test/readyz")).status_code == 200
+
+
+async def test_a_database_that_is_away_is_said_to_be(settings: Settings) -> None:
+    url = f"postgresql://postgres@127.0.0.1:{free_port()}/bank"
+    with pytest.raises(Unavailable):
+        async with open_resources(settings, url):
+            pass

@@ -4,11 +4,7 @@ import json
 
 import pytest
 
-from app.adapters.resources import open_resources
-from app.kernel.errors import Unavailable
-from app.settings.settings import Settings
 from tests.support.commands import command
-from tests.support.live import free_port
 
 _PLACE = "--coordinator=127.0.0.1:1"
 
@@ -47,10 +43,3 @@ def test_on_a_plain_server_all_that_is_missing_is_told(database_url: str) -> Non
         f"{name}: wal_level must be logical; got replica; {mend}",
         *[each for each in json.loads(ended.stdout)["failures"] if "max_prepared" in each],
     ]
-
-
-async def test_a_database_that_is_away_is_said_to_be(settings: Settings) -> None:
-    url = f"postgresql://postgres@127.0.0.1:{free_port()}/bank"
-    with pytest.raises(Unavailable):
-        async with open_resources(settings, url):
-            pass

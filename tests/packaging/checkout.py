@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 _IGNORED = shutil.ignore_patterns(".*_cache", "__pycache__", ".git", ".venv", ".data")
 
@@ -25,6 +27,18 @@ UNSET = [
     for argument in ("-u", name)
 ]
 """For `env`: what the caller's shell or make must not hand down to a newcomer's command."""
+
+_HAS_COMPOSE = ["sh", "-c", "docker compose version"]
+needs_compose = pytest.mark.skipif(
+    subprocess.run(_HAS_COMPOSE, capture_output=True, check=False).returncode != 0,
+    reason="docker compose is not installed",
+)
+
+
+def check_with_compose(file: Path) -> None:
+    """Check that Compose takes a file."""
+    command = ["docker", "compose", "--file", str(file), "--profile", "init", "config", "--quiet"]
+    subprocess.run(command, check=True)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from app.adapters.postgres.files import MAJOR
 from app.process.cli import app
-from tests.packaging.checkout import ROOT
+from tests.packaging.checkout import ROOT, check_with_compose, needs_compose
 
 _FILE = ROOT / "docker-compose.yml"
 _OURS = ["migrate", "api", "worker"]
@@ -59,16 +59,9 @@ def test_meets_the_compose_schema() -> None:
     subprocess.run([*command, "--builtin-schema", "vendor.compose-spec", _FILE], check=True)
 
 
-@pytest.mark.skipif(
-    subprocess.run(
-        ["sh", "-c", "docker compose version"], capture_output=True, check=False
-    ).returncode
-    != 0,
-    reason="docker compose is not installed",
-)
+@needs_compose
 def test_compose_itself_takes_the_file() -> None:
-    command = ["docker", "compose", "--file", str(_FILE), "--profile", "init", "config", "--quiet"]
-    subprocess.run(command, check=True)
+    check_with_compose(_FILE)
 
 
 def test_only_the_api_is_published_and_on_the_loopback_address(services: dict[str, Any]) -> None:
