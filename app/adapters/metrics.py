@@ -71,7 +71,13 @@ def added_up() -> Iterator[None]:
     try:
         yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder()
+
+
+def remove_folder() -> None:
+    """Remove the folder of the values, if there is one."""
+    if _Files.folder is not None:
+        shutil.rmtree(_Files.folder, ignore_errors=True)
 
 
 def _is_ours(metric: Metric) -> bool:

@@ -1,6 +1,7 @@
 """Several processes of one command: their sockets, their roles, and what each is told."""
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -9,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from socket import socket
 
-from app.adapters.metrics import added_up, forget_gauges, forget_parent
+from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_folder
 from app.adapters.uvicorn.sharing import ConnectionShare, ConnectionShares
 from app.process.listening import (
     ServeError,
@@ -201,8 +202,13 @@ def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listener
     """Run one of the processes, without the sockets that are for others."""
     from app.process.serving import run  # noqa: PLC0415 - as in `_prepare`
 
+    supervisor = os.getppid()
     _close(unused)
-    return status_of(lambda: run(start))
+    status = status_of(lambda: run(start))
+    if os.getppid() != supervisor:
+        # It was killed, and leaves to others what it would have removed.
+        remove_folder()
+    return status
 
 
 def _close(listeners: _Listeners) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -217,11 +218,21 @@ def _is_postgres(pid: int) -> bool:
 def test_the_end_of_the_supervisor_ends_all(tmp_path: Path) -> None:
     with many(_open(tmp_path), 2) as service:
         processes = service.all()
+        metrics = _metrics_folder(service.pids("API")[0])
         os.kill(service.server.process.pid, signal.SIGKILL)
         await_end(processes)
+        assert not metrics.exists()
     # Nothing holds the folder.
     with many(tmp_path, 2) as service, service.client() as client:
         assert client.get(f"{_ENGINE}/memories").status_code == 200
+
+
+def _metrics_folder(pid: int) -> Path:
+    """Return the folder in which a process keeps the values of its metrics."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    found = re.search(r"/\S+/memory-bank-metrics-[^/]+", maps)
+    assert found is not None
+    return Path(found[0])
 
 
 def test_processes_that_keep_dying_end_the_command(tmp_path: Path) -> None:

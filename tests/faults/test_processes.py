@@ -124,15 +124,18 @@ def write(server: str) -> httpx.Response:
 def test_a_forced_migration_makes_older_processes_stop_writing_and_end(
     url: str, newer: Path, tmp_path: Path
 ) -> None:
-    with worker(url, embedder="hash") as old_worker:
+    with worker(url, embedder="hash", processes="2") as old_worker:
         variables = {"MEMORY_BANK_DATABASE_URL": url, "MEMORY_BANK_EMBEDDER": "hash"}
         server = live.start(tmp_path, None, **variables)
-        eventually(lambda: readiness(server.url) == (200, "1 seen"))
+        eventually(lambda: readiness(server.url) == (200, "2 seen"))
         refused = migrating(newer, url)
         _, said = refused.communicate(timeout=_SOON_SECONDS)
         assert refused.returncode == 3
         host, release = gethostname(), version("open-memory-bank")
-        assert f"another schema: api {host} of {release}, worker {host} of {release}. " in said
+        assert (
+            f"another schema: api {host} of {release}, worker {host} of {release} (2 processes). "
+            in said
+        )
         assert "docker compose stop api worker" in said
         assert write(server.url).status_code == 200
 

@@ -17,9 +17,10 @@ log = structlog.get_logger()
 _HAS_TABLE = text("select to_regclass('processes') is not null")
 # By the columns that the table has had from the first: it is that of the older release.
 _LIVE = text(
-    "select kind, host, release from processes where schema <> :target and kind <> 'MIGRATION'"
+    "select kind, host, release, count(*) from processes"
+    " where schema <> :target and kind <> 'MIGRATION'"
     " and beat_time >= statement_timestamp() - make_interval(secs => :seconds)"
-    " order by kind, host, start_time"
+    " group by kind, host, release order by kind, host, min(start_time)"
 )
 _UNMARK = text("delete from processes where kind = 'MIGRATION'")
 _MARK = text(
@@ -51,11 +52,18 @@ class Beside:
 
 
 def list_live(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
-    """Return the names of the live processes that need another schema than `target`."""
+    """Return the names of the live processes that need another schema than `target`.
+
+    Those of one kind, host and release have one name.
+    """
     if not connection.execute(_HAS_TABLE).scalar_one():
         return []
     rows = connection.execute(_LIVE, {"target": target, "seconds": seen_seconds})
-    return [f"{kind.lower().replace('_', ' ')} {host} of {release}" for kind, host, release in rows]
+    return [
+        f"{kind.lower().replace('_', ' ')} {host} of {release}"
+        + (f" ({count} processes)" if count > 1 else "")
+        for kind, host, release, count in rows
+    ]
 
 
 @contextmanager
