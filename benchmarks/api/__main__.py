@@ -212,8 +212,11 @@ def main() -> None:
                 _record(client, name, asked)
         _print(_rounds(loading, pid, options.rounds, options.seconds))
     _measure_minilm(options.rounds, options.seconds)
+    seconds = ["--seconds", str(options.seconds)]
     print("\nby processes of `serve`")
-    processes.report(processes.parsed(["--seconds", str(options.seconds)]))
+    processes.report(processes.parsed(seconds))
+    print("\nby processes of `serve`, with MiniLM")
+    processes.report(processes.parsed([*seconds, "--embedder", "minilm", "--routes", "search"]))
 
 
 if __name__ == "__main__":

@@ -51,6 +51,8 @@ _ROUTES = {
     ),
 }
 _NEEDED_IDLE = 4
+_CPU_BAR = 1.25
+"""CPU of a request with several processes, of that with one."""
 _START_SECONDS = 300
 _CONNECTIONS = 16
 _PER_PROCESS = 8
@@ -220,6 +222,7 @@ def report(options: argparse.Namespace) -> None:
     head = ("route", "processes", "per second", "ratio", "CPU ms service", "ratio", "database")
     print(("{:<9}" + "{:>15}" * 7).format(*head, "even"))
     first: dict[str, Figure] = {}
+    most = 0.0
     for count in options.processes or _counts():
         for name, figure in _figures(count, options).items():
             base = first.setdefault(name, figure)
@@ -227,13 +230,14 @@ def report(options: argparse.Namespace) -> None:
             if idle >= _NEEDED_IDLE:
                 ratio = figure.per_second / base.per_second
                 speed = (f"{figure.per_second:.0f}", f"{ratio:.2f}")
+            most = max(most, figure.service / base.service)
             spent = (figure.service, figure.service / base.service, figure.database, figure.even)
             print(
                 f"{name:<9}{count:>15}{speed[0]:>15}{speed[1]:>15}"
                 + "".join(f"{number:>15.2f}" for number in spent),
                 flush=True,
             )
-    print(f"load after {_load()}")
+    print(f"load after {_load()}; CPU at most {most:.2f} of one process's (bar {_CPU_BAR})")
 
 
 def _load() -> str:
