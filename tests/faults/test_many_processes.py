@@ -165,9 +165,9 @@ def test_a_line_of_the_log_names_its_process(service: Many, clients: list[httpx.
 
 def test_a_dead_process_is_replaced_while_the_others_answer(tmp_path: Path) -> None:
     # The socket of the database lies elsewhere then, and must be found there again.
-    folder = tmp_path / ("too-long-for-a-socket-" * 4)
+    folder = _open(tmp_path) / ("too-long-for-a-socket-" * 4)
     folder.mkdir()
-    with many(_open(folder), 2) as service:
+    with many(folder, 2) as service:
         eventually(lambda: len(service.pids("API")) == 2)
         before = service.pids("API")
         fact = {"fact": "I like tea.", "scope": USER}
@@ -247,7 +247,7 @@ def test_processes_that_keep_dying_end_the_command(tmp_path: Path) -> None:
 
 
 def _open(folder: Path) -> Path:
-    for parent in (folder, *folder.parents[:3]):
+    for parent in (folder, *folder.parents[:2]):
         parent.chmod(0o755)
     return folder
 
