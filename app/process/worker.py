@@ -19,6 +19,8 @@ from app.process.features import FEATURES, jobs, register
 log = structlog.get_logger()
 
 _RESTART_SECONDS = 1.0
+_RARER_ON_SHARDS = 5
+"""Ticks ask every shard of a distributed database, and would keep its idle nodes busy."""
 
 
 def make_runner(resources: Resources) -> Runner:
@@ -73,12 +75,13 @@ def _listening(resources: Resources, runner: Runner) -> list[asyncio.Task[None]]
 
 def _scheduler(resources: Resources) -> AsyncIOScheduler:
     scheduler = AsyncIOScheduler(timezone="UTC")
+    times = _RARER_ON_SHARDS if resources.db.is_distributed else 1
     for tick in (tick for feature in FEATURES for tick in feature.ticks):
         scheduler.add_job(
             tick.start(resources),
             "interval",
             id=tick.name,
-            seconds=tick.seconds(resources.settings),
+            seconds=times * tick.seconds(resources.settings),
             # A late or overlapping tick is no harm: each decides itself whether it is due.
             coalesce=True,
             misfire_grace_time=None,

@@ -34,7 +34,7 @@ class Tick:
 
     Attributes:
         name: unique.
-        seconds: the interval, as the settings have it.
+        seconds: the interval, as the settings have it; longer on a distributed database.
         start: returns what runs at each tick. It decides itself whether another process has run.
     """
 

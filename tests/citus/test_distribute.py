@@ -61,6 +61,7 @@ def test_what_is_empty_is_distributed_once(cluster: Cluster, url: str) -> None:
         "next": ["Next, start the service again."],
     }
     assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
+    assert ask(url, "show citus.max_adaptive_executor_pool_size") == [("1",)]
     assert distribute(cluster, url) == _ALREADY
 
 

@@ -15,15 +15,18 @@ _MOST = 8
 _MOST_ENGINES = 1_000
 """Engines found by one look over all of them."""
 # A running operation was due when it was claimed, so the due time bounds the index scan.
-_IS_FREE = """
+_IS_DUE = """
     o.due_time <= $1::timestamptz
     and (o.state = 'PENDING' or (o.state = 'RUNNING' and o.lease_until < statement_timestamp()))
+"""
+_IS_FREE = f"""
+    {_IS_DUE}
     and not exists (
         select 1 from operations as other
         where other.engine_id = o.engine_id and other.key = o.key
             and other.state = 'RUNNING' and other.operation_id <> o.operation_id
     )
-"""
+"""  # noqa: S608 - of constants
 _FIND = f"""
 select o.engine_id, o.operation_id, o.due_time
 from operations as o
@@ -42,10 +45,11 @@ select least(
 from operations
 where engine_id = $2::bigint and (state = 'PENDING' or state = 'RUNNING')
 """
+# Whether a key is free is left to the look at the engine: here each shard would plan a join for it.
 _ENGINES = f"""
 select o.engine_id, min(o.due_time) as oldest
 from operations as o
-where {_IS_FREE}
+where {_IS_DUE}
 group by o.engine_id
 order by oldest
 limit {_MOST_ENGINES}
@@ -83,6 +87,6 @@ async def next_of_engine(db: Database, engine_id: int, now: datetime) -> datetim
 
 
 async def find_engines(db: Database, now: datetime) -> Sequence[tuple[int, datetime]]:
-    """Return the engines with operations that may be claimed, each with its oldest due time."""
+    """Return the engines with operations that are due, each with its oldest due time."""
     rows = await db.run(_ENGINES, [now], is_change=True)
     return [(engine_id, due) for engine_id, due in rows]
