@@ -8,6 +8,7 @@ import pytest
 
 from app.adapters.resources import Resources
 from tests.support.citus import MISSING, Cluster, is_given
+from tests.support.relays import Relay
 from tests.support.workers import without_worker
 
 _FOLDER = Path(__file__).parent
@@ -42,6 +43,13 @@ def empty_url(cluster: Cluster) -> Iterator[str]:
 def url(cluster: Cluster) -> Iterator[str]:
     """A distributed database."""
     with cluster.distributed() as found:
+        yield found
+
+
+@pytest.fixture
+def relayed(cluster: Cluster) -> Iterator[tuple[str, Relay]]:
+    """A distributed database whose first worker is behind a relay, and that relay."""
+    with cluster.relayed() as found:
         yield found
 
 
