@@ -19,6 +19,7 @@ from tests.support.relays import Relay, relay
 VARIABLE = "MEMORY_BANK_TEST_CITUS_URL"
 MISSING = f"{VARIABLE} names no Citus coordinator"
 SHARDS = 4
+_JOINING = 20261126
 _NODES = (
     "select nodename, nodeport, groupid from pg_dist_node where noderole = 'primary' order by 3"
 )
@@ -80,8 +81,13 @@ class Cluster:
         return ["distribute", f"--coordinator={self.coordinator}", *named, *options]
 
     def command(self, url: str, *options: str, workers: int = 2) -> "CompletedProcess[str]":
-        """Run that command."""
-        return command(*self.arguments(*options, workers=workers), database_url=url)
+        """Run that command, while no other process of the tests does.
+
+        A node that joins is told all roles, which its databases share: two at once fail.
+        """
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(%s)", [_JOINING])
+            return command(*self.arguments(*options, workers=workers), database_url=url)
 
     @contextmanager
     def distributed(self, workers: int = 2, shards: int = SHARDS) -> Iterator[str]:
