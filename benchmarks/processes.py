@@ -20,6 +20,11 @@ def cpu_seconds(pid: int) -> float:
     return (user + system + of_children + of_children_system) * _TICK_SECONDS
 
 
+def parent_of(pid: int) -> int:
+    """Return the process that has started a process."""
+    return int(_fields(pid)[1])
+
+
 def below(pid: int) -> list[int]:
     """Return the processes below a process."""
     parents: dict[int, list[int]] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -56,6 +57,6 @@ def relayed(cluster: Cluster) -> Iterator[tuple[str, Relay]]:
 @pytest.fixture
 async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
     """A service on a distributed database, without a worker."""
-    options = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
+    options: dict[str, Any] = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
     async with without_worker(url, tmp_path, **options) as opened:
         yield opened
