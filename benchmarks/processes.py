@@ -22,6 +22,11 @@ def cpu_seconds(pid: int) -> float:
     return (user + system + of_children + of_children_system) * _TICK_SECONDS
 
 
+def parent_of(pid: int) -> int:
+    """Return the process that has started a process."""
+    return int(_fields(pid)[1])
+
+
 def below(pid: int) -> list[int]:
     """Return the processes below a process."""
     parents: dict[int, list[int]] = {}
@@ -44,6 +49,11 @@ def cpu_of(pid: int) -> tuple[float, float]:
     return cpu_seconds(pid), sum(cpu_seconds(child) for child in below(pid))
 
 
+def is_postgres(pid: int) -> bool:
+    """Return True for a process of a database."""
+    return Path(f"/proc/{pid}/comm").read_text().startswith("postgres")
+
+
 def cpu_by_kind(pids: Iterable[int]) -> tuple[float, float]:
     """Return the seconds of processes of a service, and of those of a database.
 
@@ -53,7 +63,7 @@ def cpu_by_kind(pids: Iterable[int]) -> tuple[float, float]:
     for pid in pids:
         with suppress(OSError):
             seconds = cpu_seconds(pid)
-            if Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
+            if is_postgres(pid):
                 database += seconds
             else:
                 service += seconds

@@ -12,14 +12,14 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import psycopg
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import TextClause, text
+from sqlalchemy import ColumnElement, DateTime, Interval, TextClause, literal, text
 
 from app.adapters.allocator import GARBAGE
 from app.adapters.db.distribution import is_distributed
@@ -123,6 +123,23 @@ def _database_to_copy(
     folder = tmp_path_factory.getbasetemp()
     is_one_of_several = hasattr(request.config, "workerinput")
     Template.folder = (folder.parent if is_one_of_several else folder) / "database"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cluster_is_asked_as_in_production(pytestconfig: pytest.Config) -> Iterator[None]:
+    """With `--on-citus`, send the time of a test's clock as a call, as the server's own time is.
+
+    A cluster evaluates calls before it sends a statement on, and for that it writes it anew.
+    """
+
+    def called(value: datetime, kind: DateTime) -> ColumnElement[datetime]:
+        # A sum of a time and an interval depends on the zone of the session.
+        return literal(value, kind) + literal(timedelta(), Interval())
+
+    with pytest.MonkeyPatch.context() as patch:
+        if pytestconfig.getoption("--on-citus"):
+            patch.setattr("app.adapters.db.clock.literal", called)
+        yield
 
 
 @pytest.fixture

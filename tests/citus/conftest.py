@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from app.adapters.resources import Resources
 from tests.support.citus import MISSING, Cluster, is_given
+from tests.support.relays import Relay
 from tests.support.workers import without_worker
 
 _FOLDER = Path(__file__).parent
@@ -46,8 +48,15 @@ def url(cluster: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture
+def relayed(cluster: Cluster) -> Iterator[tuple[str, Relay]]:
+    """A distributed database whose first worker is behind a relay, and that relay."""
+    with cluster.relayed() as found:
+        yield found
+
+
+@pytest.fixture
 async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
     """A service on a distributed database, without a worker."""
-    options = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
+    options: dict[str, Any] = {"embedder": "hash", "audit_retention_seconds": _DAY_SECONDS}
     async with without_worker(url, tmp_path, **options) as opened:
         yield opened

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from uuid import uuid4
 
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from app.adapters.db import migrate
 from tests.support.citus import SHARDS, Cluster, ask
@@ -14,6 +16,12 @@ from tests.support.live import free_port
 _STATE = """
     select (select count(*) from pg_extension where extname = 'citus'),
         to_regclass('engines') is not null
+"""
+
+_LEFT_OUT = """
+    select not exists (
+        select from pg_dist_partition where logicalrelid = 'scope_indexes'::regclass
+    )
 """
 
 
@@ -96,6 +104,35 @@ def test_while_a_table_is_in_use(cluster: Cluster, url: str) -> None:
     # The nodes have joined, which is of no harm.
     done = command(*cluster.arguments(f"--shards={SHARDS}"), database_url=url)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_migration_while_a_table_is_in_use(cluster: Cluster, url: str) -> None:
+    assert cluster.command(url, f"--shards={SHARDS}").returncode == 0
+    ask(url, "select undistribute_table('scope_indexes')")
+    with psycopg.connect(url) as other:
+        other.execute("lock table scope_indexes in access share mode")
+        ended = command("migrate", database_url=url)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("The tables are in use, and none was distributed; ")
+    assert ask(url, _LEFT_OUT) == [(True,)]
+    assert command("migrate", database_url=url).returncode == 0
+    assert ask(url, _LEFT_OUT) == [(False,)]
+
+
+def test_with_a_user_who_may_not_create_nodes(cluster: Cluster, url: str) -> None:
+    nodes = [cluster.coordinator, *cluster.workers[:2]]
+    name = f"omb_{uuid4().hex[:12]}"
+    stranger = make_url(url).set(username=name).render_as_string(hide_password=False)
+    with ExitStack() as stack:
+        for node in nodes:
+            ask(node.within(url), f"create role {name} login in role pg_read_all_data")
+            stack.callback(ask, node.within(url), f"drop role {name}")
+        reasons = refused(stranger, *cluster.arguments()[1:])
+    names = [f"coordinator {nodes[0]}", *(f"worker {worker}" for worker in nodes[1:])]
+    assert reasons == [
+        f"{each}: the user must be a superuser, to create the extension and nodes."
+        for each in names
+    ]
 
 
 def test_with_a_worker_that_holds_a_service(cluster: Cluster, url: str) -> None:

@@ -1,16 +1,20 @@
 """What the service needs of the nodes of a cluster: settings, sweeps, and a worker that is away."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
+import httpx
 from sqlalchemy import text
 
+from app.adapters.db.readiness import Readiness
+from app.kernel.errors import Reason
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, plan_for
 from app.platform.upkeep.service import UpkeepService
 from tests.citus.conftest import Service
 from tests.support.bank import ok
 from tests.support.citus import Cluster, ask
-from tests.support.live import free_port
+from tests.support.errors import refusal
+from tests.support.relays import Relay
+from tests.support.workers import without_worker
 
 _ENGINES = "http://test/v1beta1/projects/default/locations/local/reasoningEngines"
 _OLD = """
@@ -45,21 +49,16 @@ async def test_settings_of_a_search_reach_the_worker(cluster: Cluster, service: 
     assert (ef_search, sorts) == (str(EF_SEARCH), "off")
 
 
-@contextmanager
-def out_of_reach(url: str, port: int) -> Iterator[None]:
-    """Have the coordinator find nobody in place of a worker, in this database alone."""
-    closed = free_port()
-    ask(url, "update pg_dist_node set nodeport = %s where nodeport = %s", closed, port)
-    try:
-        yield
-    finally:
-        ask(url, "update pg_dist_node set nodeport = %s where nodeport = %s", port, closed)
+async def _status(client: httpx.AsyncClient, engine: object) -> set[int]:
+    """Return the statuses of a write and a read in an engine."""
+    memory = {"fact": "I like tea.", "scope": {"user_id": "1"}}
+    path = f"{_ENGINES}/{engine}/memories"
+    answers = [await client.post(path, json=memory), await client.get(path)]
+    return {answer.status_code for answer in answers}
 
 
-async def test_engines_of_a_worker_that_is_away_answer_503_and_others_go_on(
-    url: str, service: Service
-) -> None:
-    client, _ = service
+async def _engines(client: httpx.AsyncClient, url: str) -> dict[object, list[object]]:
+    """Return engines by the port of the worker that holds them, at least one on each of two."""
     places: dict[object, list[object]] = {}
     while len(places) < 2:
         ok(await client.post(_ENGINES, json={"displayName": "another"}))
@@ -67,16 +66,29 @@ async def test_engines_of_a_worker_that_is_away_answer_503_and_others_go_on(
         for (engine,) in ask(url, "select engine_id from engines"):
             ((port,),) = ask(url, _PLACE, engine)
             places.setdefault(port, []).append(engine)
-    (away, lost), (_, kept) = places.items()
+    return places
 
-    async def statuses(engine: object) -> list[int]:
-        memory = {"fact": "I like tea.", "scope": {"user_id": "1"}}
-        path = f"{_ENGINES}/{engine}/memories"
-        answers = [await client.post(path, json=memory), await client.get(path)]
-        return [answer.status_code for answer in answers]
 
-    assert await statuses(lost[0]) == [200, 200]
-    with out_of_reach(url, int(str(away))):
-        assert await statuses(lost[0]) == [503, 503]
-        assert await statuses(kept[0]) == [200, 200]
-    assert await statuses(lost[0]) == [200, 200]
+async def test_engines_of_a_worker_that_stops_answer_503_and_others_go_on(
+    relayed: tuple[str, Relay], tmp_path: Path
+) -> None:
+    url, before = relayed
+    async with without_worker(url, tmp_path, embedder="hash") as (client, resources):
+        places = await _engines(client, url)
+        (lost, *_), kept = places.pop(before.address.port), places.popitem()[1]
+        assert await _status(client, lost) == {200}
+
+        before.close()
+
+        refused = await client.get(f"{_ENGINES}/{lost}/memories")
+        assert refusal(refused) == (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
+        assert await _status(client, lost) == {503}
+        assert await _status(client, kept[0]) == {200}
+        ready = await client.get("http://test/readyz")
+        assert (ready.status_code, ready.json()["status"]) == (200, "ok")
+        assert ready.json()["checks"]["degraded"] == str(before.address)
+
+        before.open()
+
+        assert await _status(client, lost) == {200}
+        assert await Readiness(resources.db, resources.clock).lost_nodes() == ""

@@ -3,21 +3,23 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from subprocess import CompletedProcess
 from uuid import uuid4
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from sqlalchemy import make_url
 
 from app.adapters.db import migrate
 from app.adapters.db.cluster import Address
 from tests.support.commands import command
+from tests.support.relays import Relay, relay
 
 VARIABLE = "MEMORY_BANK_TEST_CITUS_URL"
 MISSING = f"{VARIABLE} names no Citus coordinator"
 SHARDS = 4
+_JOINING = 20261126
 _NODES = (
     "select nodename, nodeport, groupid from pg_dist_node where noderole = 'primary' order by 3"
 )
@@ -62,7 +64,7 @@ class Cluster:
         try:
             for node in nodes:
                 self._run(node, "create database {}", name)
-            yield make_conninfo(self.url, dbname=name)
+            yield make_url(self.url).set(database=name).render_as_string(hide_password=False)
         finally:
             for node in nodes:
                 self._run(node, "drop database if exists {} with (force)", name)
@@ -79,17 +81,34 @@ class Cluster:
         return ["distribute", f"--coordinator={self.coordinator}", *named, *options]
 
     def command(self, url: str, *options: str, workers: int = 2) -> "CompletedProcess[str]":
-        """Run that command."""
-        return command(*self.arguments(*options, workers=workers), database_url=url)
+        """Run that command, while no other process of the tests does.
+
+        A node that joins is told all roles, which its databases share: two at once fail.
+        """
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(%s)", [_JOINING])
+            return command(*self.arguments(*options, workers=workers), database_url=url)
 
     @contextmanager
-    def distributed(self, workers: int = 2) -> Iterator[str]:
+    def distributed(self, workers: int = 2, shards: int = SHARDS) -> Iterator[str]:
         """Make a database, migrate and distribute it, for the block."""
         with self.database() as url:
             migrate.upgrade(url)
-            ended = self.command(url, f"--shards={SHARDS}", workers=workers)
+            ended = self.command(url, f"--shards={shards}", workers=workers)
             assert ended.returncode == 0, ended.stderr
             yield url
+
+    @contextmanager
+    def relayed(self) -> Iterator[tuple[str, Relay]]:
+        """Make a distributed database whose first worker is reached through a relay."""
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute("select host(inet_client_addr())").fetchone()
+        # Where the coordinator sees this machine, the nodes reach it.
+        seen = row[0] if row is not None else None
+        with relay(self.workers[0], seen or "127.0.0.1") as before:
+            workers = [before.address, *self.workers[1:]]
+            with replace(self, workers=workers).distributed() as url:
+                yield url, before
 
 
 def ask(url: str, statement: str, *values: object) -> list[tuple[object, ...]]:

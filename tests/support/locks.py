@@ -8,7 +8,12 @@ from app.adapters.db.distribution import is_distributed
 from app.adapters.db.session import Database
 
 _WAITING = text("select count(*) from pg_locks where not granted")
-_WAITING_ON_NODES = text("select count(distinct waiting_gpid) from citus_lock_waits")
+_WAITING_ON_NODES = text("""
+    select greatest(
+        (select count(*) from pg_locks where not granted),
+        (select count(distinct waiting_gpid) from citus_lock_waits)
+    )
+""")
 _SECONDS = 5
 
 

@@ -64,16 +64,19 @@ def scripted(server: ModelServer) -> dict[str, Any]:
 
 @asynccontextmanager
 async def without_worker(
-    url: str, folder: Path, **settings: Any
+    url: str, folder: Path, key: str = _KEY, **settings: Any
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Resources]]:
-    """Open a service that runs no worker; yield a client of its first engine, and its resources."""
-    given = Settings(data_dir=folder, database_url=url, admin_key=_KEY, **settings)
+    """Open a service that runs no worker; yield a client of its first engine, and its resources.
+
+    The client has the administrator's `key`.
+    """
+    given = Settings(data_dir=folder, database_url=url, admin_key=key, **settings)
     async with (
         open_process(given) as found,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(create_app(found.resources)),
             base_url=ENGINE_URL,
-            headers={"Authorization": f"Bearer {_KEY}"},
+            headers={"Authorization": f"Bearer {key}"},
             event_hooks=CHECKED,
         ) as client,
     ):

@@ -8,7 +8,7 @@ condition; those that are gone by then, or held by others, are skipped.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Executable, Select, and_, delete, select, tuple_
+from sqlalchemy import ColumnElement, Executable, Select, and_, delete, exists, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.arrays import rows_of
@@ -90,9 +90,11 @@ async def remove_found(
     engine, *others = columns
     # Not a subquery: a plan may run one per row and so lock several.
     held = locked(columns, engine_id, keys, *conditions).cte("held")
+    # Nor `in`: of a row of several columns, Citus writes `true = any (...)` for the node.
+    is_held = (column == held.c[column.key] for column in others)
     statement = (
         delete(table)
-        .where(engine == engine_id, tuple_(*others).in_(select(*list(held.c)[1:])))
+        .where(engine == engine_id, exists().where(*is_held))
         .returning(engine)
         .execution_options(synchronize_session=False)
     )

@@ -29,7 +29,6 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
     "statement",
     [
         "update audit_events set result = 'NOT_FOUND'",
-        "update audit_events set result = 'NOT_FOUND' where false",
         "delete from audit_events",
         "delete from audit_events where engine_id = 1",
         "truncate audit_events",
@@ -37,6 +36,20 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
             "insert into audit_events select * from audit_events"
             " on conflict (engine_id, create_time, event_id) do update set result = 'NOT_FOUND'"
         ),
+    ],
+)
+@in_one_test("retention", ["", "off"])
+async def test_no_statement_changes_or_removes_an_event(
+    client: httpx.AsyncClient, database: Database, statement: str, retention: str
+) -> None:
+    await _check_refused(client, database, statement, retention)
+
+
+@pytest.mark.plain_postgres("a cluster asks no shard what it knows to change nothing, nor a MERGE")
+@in_one_test(
+    "statement",
+    [
+        "update audit_events set result = 'NOT_FOUND' where false",
         (
             "merge into audit_events a using (select 1) on true"
             " when matched then update set result = 'NOT_FOUND'"
@@ -44,7 +57,13 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
     ],
 )
 @in_one_test("retention", ["", "off"])
-async def test_no_statement_changes_or_removes_an_event(
+async def test_nor_does_one_that_finds_none_or_merges(
+    client: httpx.AsyncClient, database: Database, statement: str, retention: str
+) -> None:
+    await _check_refused(client, database, statement, retention)
+
+
+async def _check_refused(
     client: httpx.AsyncClient, database: Database, statement: str, retention: str
 ) -> None:
     await create_memory(client, "I like tea.")

@@ -27,7 +27,7 @@ from tests.support.cases import in_one_test
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import asked, create_memory
-from tests.support.queue import claim
+from tests.support.queue import claim, overwrite
 
 _CHILDREN: Sequence[type[Base]] = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 _EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
@@ -187,6 +187,7 @@ async def test_another_worker_goes_on_where_a_killed_one_was(
     async with database.transaction() as session:
         ids = [memory["name"].rpartition("/")[2] for memory in made[:_BATCH]]
         await ledger.erase(session, claimed.owned.engine_id, ids)
+    await overwrite(database, claimed.owned.operation_id, lease_until=clock.now())
     assert not (await client.get(f"{API}/{operation['name']}")).json()["done"]
     await runner.run_pending()
     assert (await client.get(f"{API}/{operation['name']}")).json()["response"] == _EMPTY

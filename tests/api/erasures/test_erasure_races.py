@@ -63,9 +63,9 @@ async def test_an_erasure_ends_with_its_engine(
     bound = {"user_id": ["anna"]}
     await make_key(database, clock.now(), "viewer", scope_conditions=bound)
     name = await _start(client, _ANNA)
-    later = text("update operations set due_time = due_time + interval '1 day' where engine_id = 1")
+    later = text("update operations set due_time = :later where engine_id = 1")
     async with database.transaction() as session:
-        await session.execute(later)
+        await session.execute(later, {"later": clock.now() + timedelta(days=1)})
     ok(await client.delete(FIRST, params={"force": True}))
     await runner.run_pending()
     clock.advance(timedelta(days=2))

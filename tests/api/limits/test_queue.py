@@ -156,6 +156,7 @@ async def test_keys_that_are_bound_to_scopes_share_the_queue_of_the_engine(
         assert ok(await bound.get("/operations"))["operations"] == []
 
 
+@pytest.mark.plain_postgres("looks at a plan")
 async def test_no_more_than_the_queue_is_looked_at(
     client: httpx.AsyncClient, database: Database, database_url: str
 ) -> None:

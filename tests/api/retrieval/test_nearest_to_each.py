@@ -75,6 +75,7 @@ async def test_each_vector_finds_what_it_finds_alone(
     assert first.topics == [{"managedMemoryTopic": "USER_PREFERENCES"}]
 
 
+@pytest.mark.plain_postgres("counts the rows that one server reads")
 async def test_a_scope_without_statistics_is_read_once_for_each_vector(
     database: Database, query: ScopeQuery, embedder: ScriptedEmbedder
 ) -> None:
@@ -87,6 +88,7 @@ async def test_a_scope_without_statistics_is_read_once_for_each_vector(
     assert MANY <= read <= 2 * len(vectors) * MANY * 2
 
 
+@pytest.mark.plain_postgres("counts the rows that one server reads")
 @pytest.mark.parametrize("plan", ["force_custom_plan", "force_generic_plan"])
 async def test_a_search_reads_a_scope_without_statistics_once(
     database: Database, query: ScopeQuery, embedder: ScriptedEmbedder, plan: str

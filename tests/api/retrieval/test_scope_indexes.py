@@ -137,6 +137,7 @@ async def test_shards_bound_how_many_scopes_get_one(
     assert await made(resources) == (whole(key) if most else {})
 
 
+@pytest.mark.plain_postgres("counts the uses of an index on one server, by plans for any values")
 @pytest.mark.usefixtures("filled")
 async def test_searches_use_it_also_by_prepared_statements(
     resources: Resources, query: ScopeQuery, key: IndexKey, embedder: ScriptedEmbedder

@@ -108,7 +108,8 @@ async def test_a_namespace_that_is_older_goes_with_the_last_that_is_swept(
     ok(await store(client, text_output("a"), ttl="3600s"))
     async with database.transaction() as session:
         await session.execute(
-            text("update task_namespaces set expire_time = expire_time + interval '10 days'")
+            text("update task_namespaces set expire_time = :later"),
+            {"later": clock.now() + timedelta(days=10)},
         )
     clock.advance(timedelta(hours=2))
     await sweep()
@@ -144,8 +145,9 @@ async def _derived(client: httpx.AsyncClient, database: Database, *names: str) -
     async with database.transaction() as session:
         await session.execute(
             text(
-                "update task_artifacts set depth = 1, derived_from = jsonb_build_array("
-                "jsonb_build_object('namespace', 'n', 'name', name)) where namespace = 'd'"
+                "update task_artifacts set depth = 1,"
+                ' derived_from = (\'[{"namespace": "n", "name": "\' || name || \'"}]\')::jsonb'
+                " where namespace = 'd'"
             )
         )
 

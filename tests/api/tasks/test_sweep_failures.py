@@ -56,7 +56,9 @@ async def test_a_sweep_goes_on_with_the_others_and_says_so(
     try:
         with psycopg.connect(database_url) as holding:
             # What was made of the first cannot be marked meanwhile.
-            holding.execute("select 1 from task_artifacts where namespace = 'd' for update")
+            holding.execute(
+                "select 1 from task_artifacts where engine_id = 1 and namespace = 'd' for update"
+            )
             with capture_logs() as lines:
                 await sweeps.remove_expired(sweeping, timedelta(), _LIMIT)
         (line,) = [one for one in lines if one["event"] == "sweep.failed"]

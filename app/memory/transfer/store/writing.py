@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.errors import state_of
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, is_distributed
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.names import EngineName
 from app.memory.memories.logic.restored import RestoredMemory
@@ -38,11 +38,9 @@ _USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
 
-_PREPARING = (
-    text("discard plans"),
-    text("set local plan_cache_mode = force_generic_plan"),
-    text("set local synchronous_commit = off"),
-)
+_FORGET_PLANS = text("discard plans")
+_PLAN_FOR_ANY = text("set local plan_cache_mode = force_generic_plan")
+_COMMIT_AT_ONCE = text("set local synchronous_commit = off")
 
 Values = dict[str, Any]
 
@@ -100,13 +98,16 @@ async def _prepare_connection(session: Session) -> None:
 
     The checks keep their plans, made while the tables were small. And before the next `analyze` no
     statistics know the engine: a plan for its id alone, not for any, takes whichever index begins
-    with the engine, and reads all that is written so far for each row.
+    with the engine, and reads all that is written so far for each row. A cluster refuses a plan for
+    any, since it finds the node by the values.
 
     A crash loses the newest blocks with the number of the next line; the end of the restore, whose
     commit waits, makes all of them last.
     """
-    for statement in _PREPARING:
-        await session.execute(statement)
+    await session.execute(_FORGET_PLANS)
+    if not is_distributed(session):
+        await session.execute(_PLAN_FOR_ANY)
+    await session.execute(_COMMIT_AT_ONCE)
 
 
 @contextmanager

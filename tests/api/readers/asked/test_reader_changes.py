@@ -17,6 +17,7 @@ from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import refusal
 from tests.support.keys import client_with, make_key
+from tests.support.locks import until_waiting
 from tests.support.model_server import ModelServer, slow
 from tests.support.readers import (
     FACT,
@@ -101,22 +102,11 @@ async def test_a_model_is_not_asked_what_it_may_not_read_by_then(
     async with _held(database, "select 1 from engines where engine_id = 1 for update"):
         # It is opened, and waits to bind its id.
         answer = asyncio.create_task(ask(agent, model=FAR, params={"requestId": "r"}))
-        await _waits(database)
+        await until_waiting(database)
         async with database.transaction() as session:
             await session.execute(text("update task_namespaces set local_only = true"))
     assert refusal(await answer) == CHANGED
     assert server.seen == []
-
-
-async def _waits(database: Database) -> None:
-    """Wait until a statement waits for a lock."""
-    waiting = text("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")
-    async with asyncio.timeout(30):
-        while True:
-            async with database.snapshot() as session:
-                if (await session.execute(waiting)).scalar_one():
-                    return
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("change", [{"sensitive": True}, {"localOnly": True}, None])
@@ -149,7 +139,7 @@ async def test_nor_what_becomes_sensitive_before_the_built_in_reader_answers(
     async with _held(database, "select 1 from engines where engine_id = 1 for update"):
         # It has read all, and waits to tell the audit log.
         answer = asyncio.create_task(ask(agent, model="builtin"))
-        await _waits(database)
+        await until_waiting(database)
         async with database.transaction() as session:
             await session.execute(text("update task_namespaces set sensitive = true"))
     assert refusal(await answer) == CHANGED
@@ -180,7 +170,7 @@ async def test_what_comes_after_it_was_opened_is_not_read(
     async with _held(database, "lock table request_ids in access exclusive mode"):
         once = {"params": {"requestId": "r"}}
         answer = asyncio.create_task(ask(client, model=model, offPrompt=True, **once))
-        await _waits(database)
+        await until_waiting(database)
         ok(await store(client, text_output(LATE, name="late"), ttl="60s"))
     found = ok(await answer)
     assert found["coverage"]["chunksTotal"] == 1

@@ -1,0 +1,1 @@
+"""What a Citus cluster costs beside one Postgres."""
