@@ -1,6 +1,7 @@
 """The way through sessions: each event that was there is read once, whatever interrupts it."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import cycle
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,7 +41,7 @@ def _walked(sessions: _Sessions, listed: int, most: int, steps: list[int]) -> li
     """
     read: list[tuple[str, int]] = []
     place: SessionPlace | None = None
-    waiting = iter(steps * 100)
+    waiting = cycle(steps)
     while True:
         walk = SessionWalk(end=place)
         for step in range(next(waiting) + 1):
