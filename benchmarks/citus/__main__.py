@@ -195,7 +195,10 @@ def _services() -> Iterator[tuple[_Service, _Service]]:
     cluster = Cluster.given()
     with ExitStack() as stack:
         first, second, third = (stack.enter_context(data_folder()) for _ in range(3))
-        plain = stack.enter_context(own_database(first))
+        # Its two parents are opened to others, which must not be those that all share.
+        inner = first / "a" / "b"
+        inner.mkdir(parents=True)
+        plain = stack.enter_context(own_database(inner))
         migrate.upgrade(plain)
         distributed = stack.enter_context(cluster.distributed(shards=_SHARDS))
         with psycopg.connect(distributed) as connection:
