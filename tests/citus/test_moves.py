@@ -126,8 +126,9 @@ async def test_an_engine_gets_a_shard_of_its_own_online(
 
 
 async def test_shards_move_to_a_new_worker(cluster: Cluster, url: str, service: Service) -> None:
-    workers = min(len(cluster.workers), 3)
-    assert cluster.command(url, workers=workers).returncode == 0
+    if len(cluster.workers) < 3:
+        pytest.skip("needs a third worker")
+    assert cluster.command(url, workers=3).returncode == 0
     # The job is seen once the statement that starts it has ended.
     await service.survives(url, "select citus_rebalance_start()", "select citus_rebalance_wait()")
-    assert ask(url, _PLACES) == [(workers,)]
+    assert ask(url, _PLACES) == [(3,)]
