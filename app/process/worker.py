@@ -35,7 +35,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
     """Run the worker beside the block; after the block, give running work time to end."""
     # In a thread: the rules take half a second to import.
     runner = await asyncio.to_thread(make_runner, resources)
-    scheduler = _scheduler(resources)
+    scheduler = make_scheduler(resources)
     tasks = [asyncio.create_task(_kept_running(runner)), *_listening(resources, runner)]
     scheduler.start()
     Activity.of(resources).count_running = runner.count_running
@@ -73,7 +73,8 @@ def _listening(resources: Resources, runner: Runner) -> list[asyncio.Task[None]]
     return [asyncio.create_task(listen(url, CHANNEL, runner.notices))]
 
 
-def _scheduler(resources: Resources) -> AsyncIOScheduler:
+def make_scheduler(resources: Resources) -> AsyncIOScheduler:
+    """Build the scheduler with the ticks of every feature; it is not started."""
     scheduler = AsyncIOScheduler(timezone="UTC")
     times = _RARER_ON_SHARDS if resources.db.is_distributed else 1
     for tick in (tick for feature in FEATURES for tick in feature.ticks):

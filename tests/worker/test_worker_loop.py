@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -10,10 +11,14 @@ from sqlalchemy import func, text
 
 from app.adapters.db.listen import listen
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.adapters.shared import beside
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.operations.store import hints, leases, queue
 from app.platform.operations.store.hints import CHANNEL
+from app.platform.upkeep.jobs import SWEEP
+from app.process.worker import make_scheduler
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
@@ -33,16 +38,9 @@ async def succeed(job: Job) -> None:
         await job.finish(session, {}, {})
 
 
-@asynccontextmanager
-async def running(runner: Runner) -> AsyncIterator[None]:
+def running(runner: Runner) -> AbstractAsyncContextManager[None]:
     """Run the worker during the block, then stop it as a process that ends does."""
-    task = asyncio.create_task(runner.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    return beside(runner.run())
 
 
 async def eventually(database: Database, operation: str, state: str) -> None:
@@ -278,3 +276,12 @@ async def test_a_worker_outlives_a_database_that_goes_away(
                 )
             )
         await eventually(database, await enqueue(database, clock), "SUCCEEDED")
+
+
+async def test_ticks_are_rarer_where_each_asks_every_shard(
+    database: Database, resources: Resources
+) -> None:
+    sweep = make_scheduler(replace(resources, db=database)).get_job(SWEEP)
+    times = 5 if database.is_distributed else 1
+    seconds = times * resources.settings.sweep_interval_seconds
+    assert sweep.trigger.interval == timedelta(seconds=seconds)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -19,6 +19,7 @@ from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.session import Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Check, Resources
+from app.adapters.shared import beside
 from app.kernel.failures import describe
 from app.kernel.release import RELEASE
 from app.platform.processes.store import repository
@@ -145,13 +146,10 @@ class Heart:
 async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None]:
     """Send heartbeats beside the block; after the block, remove the process."""
     heart = Heart(resources, kind)
-    task = asyncio.create_task(heart.keep_beating())
     try:
-        yield
+        async with beside(heart.keep_beating()):
+            yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
         await heart.tried(heart.stop, _STOP_SECONDS)
 
 
