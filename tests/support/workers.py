@@ -4,6 +4,7 @@ And the service that gives them work, which runs no worker itself.
 """
 
 import os
+import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -30,7 +31,9 @@ _KEY = "workers-own-admin-key"
 def own_database(folder: Path) -> Iterator[str]:
     """Make a database of its own: the workers of two processes sweep and claim all there is."""
     for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
+        # The system's own folders are open already, and keep their mode.
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            parent.chmod(0o755)
     fill(folder)
     with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
         yield postgres.url
