@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from app.adapters.resources import open_resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailable
 from app.settings.settings import Settings
+from tests.support.distributed import used_as_distributed
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
 from tests.support.live import free_port
@@ -96,9 +97,16 @@ async def test_a_statement_that_the_database_refuses_is_our_fault(
 _SPLIT = "raise exception 'could not find valid entry for shard 102008' using errcode = 'XX000';"
 
 
+@pytest.mark.parametrize("is_together", [False, True])
 @pytest.mark.parametrize(("failures", "status", "sent"), [(2, 200, 3), (3, 503, 3)])
 async def test_a_hot_statement_that_meets_the_split_of_a_shard_is_sent_three_times(
-    client: httpx.AsyncClient, database: Database, failures: int, status: int, sent: int
+    client: httpx.AsyncClient,
+    database: Database,
+    failures: int,
+    status: int,
+    sent: int,
+    *,
+    is_together: bool,
 ) -> None:
     # The first memories of an engine are written step by step: it has no model before.
     for fact in ("I like tea.", "I have a dog."):
@@ -107,8 +115,9 @@ async def test_a_hot_statement_that_meets_the_split_of_a_shard_is_sent_three_tim
     async with database.transaction() as session:
         await session.execute(text("create sequence sent"))
     raising = f"if nextval('sent') <= {failures} then {_SPLIT} end if;"
+    distributed = used_as_distributed(database) if is_together else nullcontext()
     async with trigger(database, raising, at_commit=False):
-        with capture_logs() as lines:
+        with capture_logs() as lines, distributed:
             answer = await client.post("/memories", json=_MEMORY)
     async with database.transaction() as session:
         count = await session.scalar(text("select last_value from sent"))

@@ -1,13 +1,14 @@
-"""Direct statements on the driver, each its own transaction: the hot statements.
+"""Direct statements on the driver, each message its own transaction: the hot statements.
 
 A session takes 0.4 ms of CPU for a statement that the driver sends in 0.05. So the few statements
 of the most frequent requests bypass it, on connections opened and given up by the pool.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncRawCursor
@@ -25,6 +26,10 @@ _FRESH_SECONDS = 1.0
 _SPLIT_PAUSES_SECONDS = (0.05, 0.2)
 
 Row = tuple[Any, ...]
+Statement = tuple[bytes, Sequence[Any]]
+"""The text of a statement, and its values in the order of their numbers."""
+Connection = psycopg.AsyncConnection[Row]
+_Result = TypeVar("_Result")
 
 
 class DirectConnections:
@@ -34,7 +39,7 @@ class DirectConnections:
         self._engine = engine
         self.is_distributed = False
         """True if the nodes of a cluster plan the statements, with their values."""
-        self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
+        self._idle: list[tuple[Connection, float]] = []
         """Idle connections with the time of their last use."""
         self.waiting = 0
         """Statements that wait for a connection."""
@@ -52,23 +57,33 @@ class DirectConnections:
             sqlalchemy.exc.DBAPIError: no connection can be opened.
             sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
+        return await self._repeat(partial(_run, statement, values))
+
+    async def run_together(self, statements: Sequence[Statement]) -> bool:
+        """Send statements in one message, as one transaction; return True if it is committed.
+
+        It is rolled back if a statement finds or changes no row, or meets a key that is taken. What
+        is sent again, and other errors, are as in `run`.
+        """
+        return await self._repeat(partial(_run_together, statements))
+
+    async def _repeat(self, send: Callable[[Connection], Awaitable[_Result]]) -> _Result:
+        """Send a transaction, and send it again where a shard has just been split."""
         for pause in _SPLIT_PAUSES_SECONDS:
             try:
-                return await self._run_once(statement, values)
+                return await self._send(send)
             except psycopg.Error as error:
                 if not meets_split(error):
                     raise
             await asyncio.sleep(pause)
-        return await self._run_once(statement, values)
+        return await self._send(send)
 
-    async def _run_once(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
+    async def _send(self, send: Callable[[Connection], Awaitable[_Result]]) -> _Result:
         await self._enter()
         try:
             connection = await self._take()
             try:
-                cursor = AsyncRawCursor(connection)
-                await cursor.execute(statement, values, binary=True)
-                return await cursor.fetchall()
+                return await send(connection)
             finally:
                 await self._keep(connection)
         finally:
@@ -96,14 +111,14 @@ class DirectConnections:
         finally:
             self.waiting -= 1
 
-    async def _take(self) -> psycopg.AsyncConnection[Row]:
+    async def _take(self) -> Connection:
         while self._idle:
             connection, used = self._idle.pop()
             if monotonic() - used < _FRESH_SECONDS or await _answers(connection):
                 return connection
         return await self._open()
 
-    async def _open(self) -> psycopg.AsyncConnection[Row]:
+    async def _open(self) -> Connection:
         opened = await self._engine.raw_connection()
         connection: Any = opened.driver_connection
         opened.detach()
@@ -122,10 +137,10 @@ class DirectConnections:
         except BaseException:
             await connection.close()
             raise
-        direct: psycopg.AsyncConnection[Row] = connection
+        direct: Connection = connection
         return direct
 
-    async def _keep(self, connection: psycopg.AsyncConnection[Row]) -> None:
+    async def _keep(self, connection: Connection) -> None:
         is_idle = connection.info.transaction_status is TransactionStatus.IDLE
         if is_idle and not self._is_closed:
             self._idle.append((connection, monotonic()))
@@ -145,7 +160,28 @@ class DirectConnections:
             await connection.close()
 
 
-async def _answers(connection: psycopg.AsyncConnection[Row]) -> bool:
+async def _run(statement: bytes, values: Sequence[Any], connection: Connection) -> Sequence[Row]:
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(statement, values, binary=True)
+    return await cursor.fetchall()
+
+
+async def _run_together(statements: Sequence[Statement], connection: Connection) -> bool:
+    cursors = [AsyncRawCursor(connection) for _ in statements]
+    try:
+        async with connection.pipeline() as pipeline, connection.transaction() as transaction:
+            for cursor, (statement, values) in zip(cursors, statements, strict=True):
+                await cursor.execute(statement, values, binary=True)
+            # Reads all results, so that the counts are known.
+            await pipeline.sync()
+            if not all(cursor.rowcount for cursor in cursors):
+                raise psycopg.Rollback(transaction)
+    except psycopg.errors.UniqueViolation:
+        return False
+    return all(cursor.rowcount for cursor in cursors)
+
+
+async def _answers(connection: Connection) -> bool:
     """Return True if a connection is alive; close it otherwise."""
     try:
         await connection.execute(b"select")

@@ -23,7 +23,7 @@ _DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no 
 
 @dataclass(frozen=True)
 class Insertion:
-    """The insertion of a row for each row of `source`, which has one or none.
+    """The insertion of one row, as a statement of its own or as a part of one.
 
     Attributes:
         name: the name of the common table expression, and the prefix of its values.
@@ -44,19 +44,31 @@ class Insertion:
         return replace(self, source=source)
 
     @cached_property
-    def text(self) -> str:
-        """The common table expression."""
+    def expression(self) -> str:
+        """The common table expression that inserts a row for each of `source`."""
+        inserted = f"{self._into} select {self._given}"
+        return f"{self.name} as ({inserted} from {self.source} {self.ends})"
+
+    @cached_property
+    def statement(self) -> str:
+        """The statement that inserts one row, whatever `source` has."""
+        return f"{self._into} values ({self._given}) {self.ends}"
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of both texts for a row."""
+        return {name: send(given[attribute]) for attribute, name, send in self._senders}
+
+    @cached_property
+    def _into(self) -> str:
         targets = ", ".join(str(column.key) for column in self._columns.values())
-        given = ", ".join(
+        return f"insert into {table_of(self.row).name} ({targets})"
+
+    @cached_property
+    def _given(self) -> str:
+        return ", ".join(
             f"%({self.name}_{attribute})s::{column.type.compile(_DIALECT)}"
             for attribute, column in self._columns.items()
         )
-        insertion = f"insert into {table_of(self.row).name} ({targets}) select {given}"
-        return f"{self.name} as ({insertion} from {self.source} {self.ends})"
-
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the text's values for a row."""
-        return {name: send(given[attribute]) for attribute, name, send in self._senders}
 
     @cached_property
     def _columns(self) -> dict[str, ColumnElement[Any]]:

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
-from app.adapters.db.direct import Row
+from app.adapters.db.direct import Row, Statement
 from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.fence import Fence
@@ -307,6 +307,19 @@ class Database:
                 rows = await self.server.direct.run(statement, values)
         self._view.commits.are_any |= is_change and bool(rows)
         return rows
+
+    async def run_together(self, statements: Sequence[Statement]) -> bool:
+        """Send hot statements directly, as one transaction; return True if it is committed.
+
+        It is rolled back if a statement finds or changes no row, or meets a key that is taken.
+        Otherwise, statements and errors are as in `run`.
+        """
+        self.check_writable()
+        with transaction_open(self._view.conditions, self._view.caller):
+            async with self.translated_errors():
+                is_done = await self.server.direct.run_together(statements)
+        self._view.commits.are_any |= is_done
+        return is_done
 
     async def close(self) -> None:
         """Close every connection to the server; whoever opened a standby closes it."""

@@ -48,5 +48,11 @@ def numbered(text: str) -> tuple[bytes, Sequence[str]]:
     return result.replace("%%", "%").encode(), names
 
 
+def filled(text: str, values: Mapping[str, Any]) -> tuple[bytes, list[Any]]:
+    """Return a text with numbers in place of its names, and the values in the numbers' order."""
+    statement, names = numbered(text)
+    return statement, [values[name] for name in names]
+
+
 def _to_parameter(value: object) -> object:
     return HalfVector(value) if isinstance(value, np.ndarray) else value

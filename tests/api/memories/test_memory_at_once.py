@@ -1,4 +1,7 @@
-"""Creating by one statement, and getting by one; `test_path_equivalence` has every field."""
+"""Creating by one message, and getting by one statement.
+
+`test_path_equivalence` has every field.
+"""
 
 import asyncio
 from typing import Any

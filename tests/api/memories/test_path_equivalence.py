@@ -24,6 +24,8 @@ from tests.support.keys import make_key
 from tests.support.paths import AT_ONCE, PRIMER, STEP_BY_STEP, Paths, create, stored
 from tests.support.statements import statements_on
 
+pytestmark = pytest.mark.usefixtures("of_each_kind")
+
 USER = {"user_id": "42"}
 SMALL: Json = {"fact": "I like tea.", "scope": USER}
 STRUCTURED = {"data": {"name": "Zoë"}, "schemaId": "person"}

@@ -132,7 +132,7 @@ class MemoryService:
     ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
 
-        One statement does it in nearly all cases. If that statement does not apply or changes
+        One message to the database does it in nearly all cases. If that does not apply or changes
         nothing, the memory is created step by step.
 
         Raises:
@@ -148,7 +148,7 @@ class MemoryService:
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
         known = self.known.find(name) if once is None else None
         if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
-            # The statement has found the engine as it is known.
+            # The engine was found as it is known.
             self.known.note(known)
             return done
         async with self.db.transaction() as session:
@@ -164,13 +164,13 @@ class MemoryService:
         return Created(row)
 
     async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
-        """Create a memory with one statement; return None if that did nothing or does not apply."""
+        """Create a memory with one message; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
         writing = self.writing(engine, new, new_memory.request)
         creation = new_memory.creation(config_of(engine))
-        row = await ledger.create_by_one_statement(self.db, engine, writing, creation, new)
+        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
         if row is None:
             return None
         response = response_of(writing, row)

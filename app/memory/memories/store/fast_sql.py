@@ -3,7 +3,7 @@
 See `app/adapters/db/direct.py`.
 
 Measured on two cores: a get costs the service 0.3 ms less CPU than with a session. A create is one
-statement instead of seven, and costs 3 ms less.
+message instead of seven, and costs 3 ms less.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any
 
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Database
-from app.adapters.db.texts import numbered
+from app.adapters.db.texts import filled
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
@@ -54,9 +54,7 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
         "location": engine.location,
         "now": now,
     }
-    statement, names = numbered(_GET.format(reach=reach))
-    parameters |= values
-    rows = await db.run(statement, [parameters[name] for name in names])
+    rows = await db.run(*filled(_GET.format(reach=reach), parameters | values))
     if not rows:
         raise NotFound.of(engine)
     project, location, *columns = rows[0]
@@ -86,16 +84,20 @@ _REVISION = Insertion(
     "memory",
 )
 _PARTS = (_MEMORY, _VECTOR, _REVISION, DONE.after("memory"), EVENT.after("memory"))
+_ENGINE = """
+select 1 from engines
+where engine_id = %(engine)s and version = %(version)s and delete_time is null
+    and embedding_model = %(model)s and restore is null
+for key share
+"""
 _CREATE = f"""
-with engine as (
-    select 1 from engines
-    where engine_id = %(engine)s and version = %(version)s and delete_time is null
-        and embedding_model = %(model)s and restore is null
-    for key share
-),
-{", ".join(part.text for part in _PARTS)}
+with engine as ({_ENGINE}),
+{", ".join(part.expression for part in _PARTS)}
 select 1 from memory
 """  # noqa: S608 - of constants
+# A cluster would run each part of that statement over two nodes, and commit on both. Statements of
+# one engine cost it a seventh.
+_CREATE_IN_TURN = (_ENGINE, *(part.statement for part in _PARTS))
 
 
 async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -112,5 +114,6 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     }
     for part in _PARTS:
         values |= part.values(rows[part.name])
-    statement, names = numbered(_CREATE)
-    return bool(await db.run(statement, [values[name] for name in names], is_change=True))
+    if db.is_distributed:
+        return await db.run_together([filled(text, values) for text in _CREATE_IN_TURN])
+    return bool(await db.run(*filled(_CREATE, values), is_change=True))

@@ -94,10 +94,10 @@ async def create(session: Session, writing: ChangeContext, new: Creation) -> Wri
     return created
 
 
-async def create_by_one_statement(
+async def create_at_once(
     db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
 ) -> MemoryRow | None:
-    """Create a memory and finish its operation with one statement, which is its own transaction.
+    """Create a memory and finish its operation with one message, which is a transaction of its own.
 
     Return None and change nothing if the fast path does not apply: the engine has changed since it
     was read, the id is taken, the caller reaches only a part of the engine, or the write is unusual
