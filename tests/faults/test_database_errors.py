@@ -129,12 +129,17 @@ async def test_a_hot_statement_that_meets_the_split_of_a_shard_is_sent_three_tim
         assert _only(lines, "database.failed")["sqlstate"] == "XX000"
 
 
-async def test_a_transaction_that_meets_the_split_of_a_shard_can_be_repeated(
-    database: Database,
+_LOST = "raise exception 'could not commit transaction for shard 1' using errcode = 'XX000';"
+
+
+@pytest.mark.parametrize(("raised", "state"), [(_SPLIT, "XX000"), (_LOST, "08000")])
+async def test_a_transaction_that_meets_a_split_or_loses_a_node_can_be_repeated(
+    database: Database, raised: str, state: str
 ) -> None:
     with pytest.raises(Unavailable) as caught:
-        await _stay(database, f"do $$ begin {_SPLIT} end $$", 0)
+        await _stay(database, f"do $$ begin {raised} end $$", 0)
     assert caught.value.retry_after_seconds == 1
+    assert caught.value.metadata == {"sqlstate": state}
 
 
 async def test_whether_a_server_is_a_standby_is_asked_once_a_second() -> None:

@@ -115,6 +115,16 @@ def meets_split(error: BaseException | None) -> bool:
     return state_of(error) == _UNFORESEEN and "find valid entry for shard" in str(error)
 
 
+def _answer_of_cluster(error: BaseException | None) -> ServiceError | None:
+    """Return the answer to what a cluster reports under the state of what nobody foresaw."""
+    if meets_split(error):
+        return unavailable(_UNFORESEEN)
+    # A node was lost before it said whether it had committed.
+    if state_of(error) == _UNFORESEEN and "could not commit transaction" in str(error):
+        return unavailable()
+    return None
+
+
 def first_line(error: BaseException | None) -> str:
     """Return the first line of an error; it may name a host, a user or a file."""
     return next(iter(str(error).splitlines()), "").strip()
@@ -163,7 +173,7 @@ class DatabaseErrors:
         else:
             return error
         _ERRORS.labels(state or "none").inc()
-        answer = unavailable(_UNFORESEEN) if meets_split(cause) else await self._answer(state)
+        answer = _answer_of_cluster(cause) or await self._answer(state)
         if answer is None or answer.http_status >= 500:
             is_refused = answer is None or isinstance(answer, Internal)
             self._log(state or "none", cause, error, is_refused=is_refused)
