@@ -11,37 +11,21 @@ import pytest
 from app.adapters.resources import Resources
 from tests.support.bank import ok
 from tests.support.citus import Cluster, ask
+from tests.support.citus_moves import (
+    BLOCKING,
+    ISOLATE,
+    ONLINE,
+    REBALANCE,
+    SPLIT,
+    elsewhere,
+    move,
+    place_of,
+)
 from tests.support.citus_writers import Writers, facts
 from tests.support.totals import held, recounted
 from tests.support.workers import without_worker
 
 _ENGINES = "http://test/v1beta1/projects/default/locations/local/reasoningEngines"
-_PLACE = """
-    select nodename, nodeport from citus_shards
-    where shardid = get_shard_id_for_distribution_column('engines', %s)
-"""
-_MOVE = """
-    select citus_move_shard_placement(shardid, nodename, nodeport, %s, %s, '{mode}')
-    from citus_shards where shardid = get_shard_id_for_distribution_column('engines', %s)
-"""
-_ISOLATE = "select isolate_tenant_to_new_shard('engines', %s, 'cascade', 'block_writes')"
-# Citus isolates online only onto another node: on the same one, the parts have no keys at first, by
-# which changes that came meanwhile could be made there, and the copy waits for ever.
-_SPLIT = """
-    with cut as (
-        select shardid, array_agg(point::text order by point) as points
-        from (select %s::bigint as engine) as given,
-            worker_hash(engine) as hash, pg_dist_shard as shard,
-            unnest(array[hash - 1, hash]) as point
-        where shardid = get_shard_id_for_distribution_column('engines', engine)
-            and point >= shardminvalue::int and point < shardmaxvalue::int
-        group by shardid
-    )
-    select citus_split_shard_by_split_points(
-        shardid, points, array_fill(nodeid, array[cardinality(points) + 1]), 'force_logical'
-    )
-    from cut, pg_dist_node where nodename = %s and nodeport = %s
-"""
 _SHARDS = "select count(*) from pg_dist_shard where logicalrelid = 'engines'::regclass"
 _PLACES = "select count(distinct (nodename, nodeport)) from citus_shards"
 
@@ -92,25 +76,18 @@ def _id(path: str) -> int:
     return int(path.rpartition("/")[2])
 
 
-def elsewhere(cluster: Cluster, url: str, engine: int) -> tuple[object, ...]:
-    """Return the place that does not hold the engine, of the first two workers."""
-    (place,) = ask(url, _PLACE, engine)
-    (other,) = {(worker.host, worker.port) for worker in cluster.workers[:2]} - {place}
-    return other
-
-
-@pytest.mark.parametrize("mode", ["force_logical", "block_writes"])
+@pytest.mark.parametrize("mode", [ONLINE, BLOCKING])
 async def test_a_shard_moves(cluster: Cluster, url: str, service: Service, mode: str) -> None:
     engine = _id(service.engines[0])
     place = elsewhere(cluster, url, engine)
-    writers = await service.survives(url, _MOVE.format(mode=mode), values=(*place, engine))
+    writers = await service.survives(url, move(mode), values=(*place, engine))
     assert set(writers.statuses) == {200}
-    assert ask(url, _PLACE, engine) == [place]
+    assert place_of(url, engine) == place
 
 
 async def test_an_engine_gets_a_shard_of_its_own(url: str, service: Service) -> None:
     ((before,),) = ask(url, _SHARDS)
-    await service.survives(url, _ISOLATE, values=[_id(service.engines[1])])
+    await service.survives(url, ISOLATE, values=[_id(service.engines[1])])
     assert ask(url, _SHARDS) > [(before,)]
 
 
@@ -120,15 +97,14 @@ async def test_an_engine_gets_a_shard_of_its_own_online(
     engine = _id(service.engines[2])
     place = elsewhere(cluster, url, engine)
     ((before,),) = ask(url, _SHARDS)
-    await service.survives(url, _SPLIT, values=(engine, *place))
+    await service.survives(url, SPLIT, values=(engine, *place))
     assert ask(url, _SHARDS) > [(before,)]
-    assert ask(url, _PLACE, engine) == [place]
+    assert place_of(url, engine) == place
 
 
 async def test_shards_move_to_a_new_worker(cluster: Cluster, url: str, service: Service) -> None:
     if len(cluster.workers) < 3:
         pytest.skip("needs a third worker")
     assert cluster.command(url, workers=3).returncode == 0
-    # The job is seen once the statement that starts it has ended.
-    await service.survives(url, "select citus_rebalance_start()", "select citus_rebalance_wait()")
+    await service.survives(url, *REBALANCE)
     assert ask(url, _PLACES) == [(3,)]

@@ -1,6 +1,7 @@
 """Three writers that write into several engines until they are told to end."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ class Writers:
         statuses: how often each status was answered.
         repeated: how often each status was answered to what was sent again, after as long as the
             answer before had said.
+        seconds: the time of each answer.
     """
 
     def __init__(self, client: httpx.AsyncClient, engines: Sequence[str]) -> None:
@@ -34,6 +36,7 @@ class Writers:
         self.acknowledged: dict[str, set[str]] = {engine: set() for engine in engines}
         self.statuses: Counter[int] = Counter()
         self.repeated: Counter[int] = Counter()
+        self.seconds: list[float] = []
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -69,7 +72,9 @@ class Writers:
         """Send a create until it is acknowledged, as official clients do."""
         counts = [self.statuses]
         while True:
+            began = time.perf_counter()
             answer = await self._client.post(f"{engine}/memories", json=body)
+            self.seconds.append(time.perf_counter() - began)
             for count in counts:
                 count[answer.status_code] += 1
             if answer.status_code == 200:
