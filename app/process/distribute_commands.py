@@ -128,8 +128,8 @@ def _next(done: "Distributed") -> Iterator[str]:
         yield f"Next, move shards to the new workers: {_REBALANCE}"
     if done.late_sessions:
         yield (
-            f"{done.late_sessions} sessions of the service began while tables moved: stop its"
-            " processes."
+            "Stop the processes of the service: they began while tables moved, and have sessions:"
+            f" {done.late_sessions}."
         )
     if done.tables:
         yield "Next, start the service again."

@@ -4,7 +4,8 @@ MEMORY_BANK_TEST_CITUS_URL names the cluster; the other database is the embedded
 a database of its own with the same memories, and one `serve` before it. One caller asks both in
 turn, in blocks of 25 requests: `p50` is the median of the blocks' medians. CPU is that of all
 processes of the servers of a database, by request, which needs servers of this machine. The
-embedded Postgres commits as the coordinator does, waiting for the disk or not. Then, with a worker
+embedded Postgres commits as the coordinator does, waiting for the disk or not. `--embedder hash`
+leaves out what an embedding takes, so that ratios are those of all else. Then, with a worker
 beside `serve`, it prints what the servers spend while nobody asks, and how long an operation waits
 in the queue.
 """
@@ -47,7 +48,6 @@ _TIMEOUT_SECONDS = 300
 _POLL_SECONDS = 0.02
 _SHARDS = 128
 _OPTIONS: dict[str, Any] = {
-    "embedder": "hash",
     "log_level": "ERROR",
     "key_rate_units_per_second": "0",
     "engine_rate_units_per_second": "0",
@@ -138,7 +138,7 @@ class _Service:
         spent.medians.append(median(took))
         spent.cpu += self.cpu() - before
 
-    def fill(self, large: int) -> None:
+    def fill(self, large: int, embedder: EmbedderChoice) -> None:
         """Write a small and a large scope and some engines; make the indexes of the large one."""
         for _ in range(_MORE_ENGINES):
             self.post(_ENGINES, {})
@@ -150,17 +150,21 @@ class _Service:
         for at in range(0, len(memories), _BATCH):
             self.post(f"{_MEMORIES}:batchCreate", {"requests": memories[at : at + _BATCH]})
         self.post(f"{_MEMORIES}?memoryId=known", {"fact": "I am known.", "scope": {"user_id": "x"}})
-        asyncio.run(_index(self.url))
+        asyncio.run(_index(self.url, embedder))
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("vacuum (analyze)")
+        self._rest()
 
     def idle(self, seconds: float) -> float:
         """Return the milliseconds of CPU a second of the servers while nobody asks."""
-        # The service would close it meanwhile; it is opened again when it is used.
-        self._connection.close()
+        self._rest()
         before, began = self.cpu(), time.monotonic()
         time.sleep(seconds)
         return 1_000 * (self.cpu() - before) / (time.monotonic() - began)
+
+    def _rest(self) -> None:
+        """Close the connection, which the service would close before it is used again."""
+        self._connection.close()
 
     def waited(self) -> float:
         """Queue a generation; return the milliseconds until a worker began it."""
@@ -175,8 +179,8 @@ class _Service:
         return 1_000 * (began - queued).total_seconds()
 
 
-async def _index(url: str) -> None:
-    async with open_resources(Settings(embedder=EmbedderChoice.HASH), url) as resources:
+async def _index(url: str, embedder: EmbedderChoice) -> None:
+    async with open_resources(Settings(embedder=embedder), url) as resources:
         await IndexSweep(resources).run()
 
 
@@ -190,7 +194,7 @@ def _server(url: str) -> int:
 
 
 @contextmanager
-def _services() -> Iterator[tuple[_Service, _Service]]:
+def _services(options: Mapping[str, Any]) -> Iterator[tuple[_Service, _Service]]:
     """Serve on a plain database and on a distributed one."""
     cluster = Cluster.given()
     with ExitStack() as stack:
@@ -210,7 +214,7 @@ def _services() -> Iterator[tuple[_Service, _Service]]:
         servers = {plain: [plain], distributed: [node.within(distributed) for node in nodes]}
         found = []
         for name, folder, url in (("Postgres", second, plain), ("Citus", third, distributed)):
-            variables = {f"MEMORY_BANK_{each.upper()}": told for each, told in _OPTIONS.items()}
+            variables = {f"MEMORY_BANK_{each.upper()}": str(told) for each, told in options.items()}
             served = live_server(folder, MEMORY_BANK_DATABASE_URL=url, **variables)
             port = stack.enter_context(served).port
             found.append(_Service(name, url, port, [_server(each) for each in servers[url]]))
@@ -228,10 +232,10 @@ def _compare(services: tuple[_Service, ...], asked: _Asked, blocks: int) -> list
     return spent
 
 
-def _idle(service: _Service, seconds: float, operations: int) -> None:
+def _idle(service: _Service, seconds: float, operations: int, options: Mapping[str, Any]) -> None:
     """Print what the servers spend while nobody asks, and how long operations wait."""
     alone = service.idle(seconds)
-    with worker(service.url, worker_port=0, **_OPTIONS):
+    with worker(service.url, worker_port=0, **options):
         service.waited()
         both = service.idle(seconds)
         waited = median(service.waited() for _ in range(operations))
@@ -247,10 +251,11 @@ def _load() -> str:
 
 def report(options: argparse.Namespace) -> None:
     """Measure and print all."""
-    print(f"load before {_load()}")
-    with unread_logs(), _services() as services:
+    print(f"embeddings: {options.embedder}; load before {_load()}")
+    served = {**_OPTIONS, "embedder": options.embedder}
+    with unread_logs(), _services(served) as services:
         for service in services:
-            service.fill(options.memories)
+            service.fill(options.memories, EmbedderChoice(options.embedder))
         names = [service.name for service in services]
         head = [*(f"p50 {name}" for name in names), "ratio", *(f"CPU {name}" for name in names)]
         print(f"{'milliseconds':<26}" + "".join(f"{word:>14}" for word in head))
@@ -259,7 +264,7 @@ def report(options: argparse.Namespace) -> None:
             figures = (one.p50, other.p50, other.p50 / one.p50, one.request, other.request)
             print(f"{name:<26}" + "".join(f"{each:>14.2f}" for each in figures), flush=True)
         for service in services:
-            _idle(service, options.idle_seconds, options.operations)
+            _idle(service, options.idle_seconds, options.operations, served)
     print(f"load after {_load()}")
 
 
@@ -267,6 +272,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="What a cluster costs beside one Postgres.")
     parser.add_argument("--memories", type=int, default=25_000, help="of the large scope")
     parser.add_argument("--blocks", type=int, default=20, help="of 25 requests, for each route")
+    parser.add_argument("--embedder", choices=["minilm", "hash"], default="minilm")
     parser.add_argument("--idle-seconds", type=float, default=60)
     parser.add_argument("--operations", type=int, default=25, help="that wait in the queue")
     report(parser.parse_args())

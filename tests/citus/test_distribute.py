@@ -5,7 +5,9 @@ import os
 import random
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 from app.adapters.db import migrate
@@ -122,6 +124,25 @@ def test_tables_of_vectors_that_are_recreated_are_distributed(cluster: Cluster, 
     assert ended.stdout.startswith("Recreated: memory_vectors.\n"), ended.stderr
     assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
     assert ask(url, "select count(*) from unembedded_memories") == [(_FEW,)]
+
+
+_WAITS = "select count(*) from pg_locks where not granted and relation = 'memories'::regclass"
+
+
+def test_sessions_that_begin_while_tables_move_are_told(cluster: Cluster, url: str) -> None:
+    with ThreadPoolExecutor() as threads, psycopg.connect(url) as writing:
+        writing.execute("lock table memories in row exclusive mode")
+        running = threads.submit(distribute, cluster, url, f"--shards={SHARDS}")
+        # What looked for sessions has found none.
+        while not running.done() and ask(url, _WAITS) == [(0,)]:
+            time.sleep(0.01)
+        with psycopg.connect(url, application_name="open-memory-bank"):
+            writing.rollback()
+            lines = running.result().splitlines()
+    assert lines[-2:] == [
+        "Stop the processes of the service: they began while tables moved, and have sessions: 1.",
+        "Next, start the service again.",
+    ]
 
 
 def test_killed_at_any_point_it_begins_again(cluster: Cluster, url: str) -> None:
