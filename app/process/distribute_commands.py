@@ -128,8 +128,8 @@ def _next(done: "Distributed") -> Iterator[str]:
         yield f"Next, move shards to the new workers: {_REBALANCE}"
     if done.late_sessions:
         yield (
-            "Stop the processes of the service: they began while tables moved, and have sessions:"
-            f" {done.late_sessions}."
+            "Processes of the service started while tables moved"
+            f" (sessions: {done.late_sessions}); stop them."
         )
     if done.tables:
         yield "Next, start the service again."

@@ -52,7 +52,7 @@ _ROUTES = {
 }
 _NEEDED_IDLE = 4
 _CPU_BAR = 1.25
-"""CPU of a request with several processes, of that with one."""
+"""CPU of a request with several processes, as a multiple of that with one."""
 _START_SECONDS = 300
 _CONNECTIONS = 16
 _PER_PROCESS = 8

@@ -1,10 +1,11 @@
 """How long writes wait while shards move: `python -m benchmarks.citus.moves`.
 
 MEMORY_BANK_TEST_CITUS_URL names the cluster. Three writers create memories in three engines through
-one `serve`, first beside nothing. One engine has many memories. Its shard is moved, online and with
-writes blocked, and isolated; that of another is split online; then all shards are spread over a
-third worker, if there is one. It fails if a write is refused by other than a 503 that says when to
-repeat it, and exits with 1 if one beside an online move took longer than a second.
+one `serve`, first with nothing beside them. One engine has many memories. Its shard is moved,
+online and with writes blocked, and isolated; that of another is split online; then all shards are
+spread over a third worker, if there is one. It fails if a write is refused by other than a 503 that
+says when to repeat it, and exits with 1 if one took longer than a second beside what is done
+online.
 
 Where nodes do not wait for the disk (`synchronous_commit = off`), a copy is never up to date when
 Citus looks, once a second, and writes to what moves wait that long.
@@ -70,7 +71,7 @@ def _steps(cluster: Cluster, url: str, engine: int, other: int) -> Sequence[_Ste
         _Step("a move back online", moved(ONLINE), is_online=True),
         _Step("a move, writes blocked", moved(BLOCKING)),
         _Step("an isolation, writes blocked", lambda: _ask(url, ISOLATE, engine)),
-        _Step("a split online", split),
+        _Step("a split online", split, is_online=True),
     ]
     if len(cluster.workers) > 2:
         steps.append(_Step("a rebalance to a third worker", spread, is_online=True))

@@ -133,14 +133,14 @@ def test_sessions_that_begin_while_tables_move_are_told(cluster: Cluster, url: s
     with ThreadPoolExecutor() as threads, psycopg.connect(url) as writing:
         writing.execute("lock table memories in row exclusive mode")
         running = threads.submit(distribute, cluster, url, f"--shards={SHARDS}")
-        # What looked for sessions has found none.
+        # The command has passed its check for sessions by now.
         while not running.done() and ask(url, _WAITS) == [(0,)]:
             time.sleep(0.01)
         with psycopg.connect(url, application_name="open-memory-bank"):
             writing.rollback()
             lines = running.result().splitlines()
     assert lines[-2:] == [
-        "Stop the processes of the service: they began while tables moved, and have sessions: 1.",
+        "Processes of the service started while tables moved (sessions: 1); stop them.",
         "Next, start the service again.",
     ]
 
@@ -155,15 +155,16 @@ def test_killed_at_any_point_it_begins_again(cluster: Cluster, url: str) -> None
         distribute(cluster, copy, f"--shards={SHARDS}")
         whole = time.monotonic() - began
     for point in sorted(random.Random(13).uniform(0, whole) for _ in range(_KILLS)):
-        process = forks.start(
-            ["-m", "app.process.cli", *cluster.arguments(f"--shards={SHARDS}")],
-            {**os.environ, "MEMORY_BANK_DATABASE_URL": url},
-            None,
-            None,
-        )
-        time.sleep(point)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(_LONGEST_SECONDS) in {0, -signal.SIGKILL}
+        with cluster.joining():
+            process = forks.start(
+                ["-m", "app.process.cli", *cluster.arguments(f"--shards={SHARDS}")],
+                {**os.environ, "MEMORY_BANK_DATABASE_URL": url},
+                None,
+                None,
+            )
+            time.sleep(point)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(_LONGEST_SECONDS) in {0, -signal.SIGKILL}
 
     ended = cluster.command(url)
 

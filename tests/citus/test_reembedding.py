@@ -1,4 +1,4 @@
-"""Models are switched while a write is held open: whichever node it is on, it is embedded anew."""
+"""Models are switched while a write is held open on a node: what it writes is embedded anew."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

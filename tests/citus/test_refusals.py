@@ -94,7 +94,7 @@ def test_beside_the_service(cluster: Cluster, url: str) -> None:
 def test_while_a_table_is_in_use(cluster: Cluster, url: str) -> None:
     with psycopg.connect(url) as other:
         other.execute("lock table memories in access share mode")
-        ended = command(*cluster.arguments(f"--shards={SHARDS}"), database_url=url)
+        ended = cluster.command(url, f"--shards={SHARDS}")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == (
         "The tables are in use, and none was distributed; end the transactions that"
@@ -102,7 +102,7 @@ def test_while_a_table_is_in_use(cluster: Cluster, url: str) -> None:
     )
     assert ask(url, "select count(*) from pg_dist_partition") == [(0,)]
     # The nodes have joined, which is of no harm.
-    done = command(*cluster.arguments(f"--shards={SHARDS}"), database_url=url)
+    done = cluster.command(url, f"--shards={SHARDS}")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -123,7 +123,7 @@ def test_with_a_user_who_may_not_create_nodes(cluster: Cluster, url: str) -> Non
     nodes = [cluster.coordinator, *cluster.workers[:2]]
     name = f"omb_{uuid4().hex[:12]}"
     stranger = make_url(url).set(username=name).render_as_string(hide_password=False)
-    with ExitStack() as stack:
+    with cluster.joining(), ExitStack() as stack:
         for node in nodes:
             ask(node.within(url), f"create role {name} login in role pg_read_all_data")
             stack.callback(ask, node.within(url), f"drop role {name}")

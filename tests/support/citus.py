@@ -80,13 +80,19 @@ class Cluster:
         named = [f"--worker={each}" for each in self.workers[:workers]]
         return ["distribute", f"--coordinator={self.coordinator}", *named, *options]
 
-    def command(self, url: str, *options: str, workers: int = 2) -> "CompletedProcess[str]":
-        """Run that command, while no other process of the tests does.
+    @contextmanager
+    def joining(self) -> Iterator[None]:
+        """Let no other process of the tests add nodes or roles in the block.
 
         A node that joins is told all roles, which its databases share: two at once fail.
         """
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(%s)", [_JOINING])
+            yield
+
+    def command(self, url: str, *options: str, workers: int = 2) -> "CompletedProcess[str]":
+        """Run that command."""
+        with self.joining():
             return command(*self.arguments(*options, workers=workers), database_url=url)
 
     @contextmanager

@@ -36,7 +36,7 @@ _MOVE = """
 
 
 def move(mode: str) -> str:
-    """Return the statement that moves an engine to a place; its values are these, place first."""
+    """Return the statement that moves an engine's shard; its values are host, port and engine."""
     return _MOVE.format(mode=mode)
 
 

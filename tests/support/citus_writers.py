@@ -24,7 +24,7 @@ class Writers:
         statuses: how often each status was answered.
         repeated: how often each status was answered to what was sent again, after as long as the
             answer before had said.
-        seconds: the time of each answer.
+        seconds: the seconds that each answer took.
     """
 
     def __init__(self, client: httpx.AsyncClient, engines: Sequence[str]) -> None:

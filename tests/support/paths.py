@@ -40,7 +40,7 @@ _COUNTED = ("memories", "memory_vectors", "memory_revisions", "operations", "eng
 
 
 class _NoEngines(EngineCache):
-    """Knows no engine, so that nothing is done by one statement."""
+    """Knows no engine, so that nothing is done at once."""
 
     @override
     def find(self, name: EngineName) -> EngineRow | None:

@@ -224,7 +224,7 @@ async def test_an_engine_whose_node_is_away_holds_back_no_other(
 async def test_an_engine_whose_node_is_silent_is_left_alone_for_a_while(
     database: Database, clock: FixedClock, settings: Settings
 ) -> None:
-    impatient = replace(settings.tuning, worker_silent_node_seconds=0.05)
+    impatient = replace(settings.tuning, worker_silent_node_seconds=1.0)
     await enqueue(database, clock, engine=1)
     clock.advance(timedelta(seconds=1))
     other = await enqueue(database, clock, engine=2)

@@ -116,7 +116,7 @@ def meets_split(error: BaseException | None) -> bool:
 
 
 def _answer_of_cluster(error: BaseException | None) -> ServiceError | None:
-    """Return the answer to what a cluster reports under the state of what nobody foresaw."""
+    """Return the answer to errors that Citus reports as internal; None: it is none of these."""
     if meets_split(error):
         return unavailable(_UNFORESEEN)
     # A node was lost before it said whether it had committed.

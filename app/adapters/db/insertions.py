@@ -29,8 +29,8 @@ class Insertion:
         name: the name of the common table expression, and the prefix of its values.
         row: the mapped class of the table.
         attributes: the attributes with values, separated by blanks; the others have defaults.
-        source: the expression or table that decides whether a row is inserted.
-        ends: the conflict clause and the returning clause.
+        source: the expression or table that decides whether the part inserts a row.
+        ends: the conflict clause and the returning clause of the part.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Insertion:
 
     @cached_property
     def statement(self) -> str:
-        """The statement that inserts one row, whatever `source` has."""
-        return f"{self._into} values ({self._given}) {self.ends}"
+        """The statement that inserts one row, or none if a key is taken; for `run_together`."""
+        return f"{self._into} values ({self._given}) on conflict do nothing"
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of both texts for a row."""

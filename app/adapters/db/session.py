@@ -309,10 +309,10 @@ class Database:
         return rows
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
-        """Send hot statements directly, as one transaction; return True if it is committed.
+        """Send hot statements together, as one transaction; return True if it is committed.
 
-        It is rolled back if a statement finds or changes no row, or meets a key that is taken.
-        Otherwise, statements and errors are as in `run`.
+        It is rolled back if a statement finds or changes no row, or breaks a constraint. Otherwise,
+        statements and errors are as in `run`.
         """
         self.check_writable()
         with transaction_open(self._view.conditions, self._view.caller):

@@ -1,4 +1,4 @@
-"""Creating by one message, and getting by one statement.
+"""Creating at once, and getting by one statement.
 
 `test_path_equivalence` has every field.
 """

@@ -132,8 +132,8 @@ class MemoryService:
     ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
 
-        One message to the database does it in nearly all cases. If that does not apply or changes
-        nothing, the memory is created step by step.
+        Nearly always all is sent at once. If that does not apply or changes nothing, the memory is
+        created step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -164,7 +164,7 @@ class MemoryService:
         return Created(row)
 
     async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
-        """Create a memory with one message; return None if that did nothing or does not apply."""
+        """Create a memory at once; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)

@@ -3,7 +3,8 @@
 See `app/adapters/db/direct.py`.
 
 Measured on two cores: a get costs the service 0.3 ms less CPU than with a session. A create is one
-message instead of seven, and costs 3 ms less.
+statement, or on a cluster several that are sent together, instead of seven one by one; it costs
+3 ms less.
 """
 
 from collections.abc import Mapping
@@ -95,9 +96,9 @@ with engine as ({_ENGINE}),
 {", ".join(part.expression for part in _PARTS)}
 select 1 from memory
 """  # noqa: S608 - of constants
-# A cluster would run each part of that statement over two nodes, and commit on both. Statements of
-# one engine cost it a seventh.
-_CREATE_IN_TURN = (_ENGINE, *(part.statement for part in _PARTS))
+# A cluster would send the rows of each part to two nodes, and commit on both. Statements of one
+# engine cost it a seventh.
+_CREATE_TOGETHER = (_ENGINE, *(part.statement for part in _PARTS))
 
 
 async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -115,5 +116,5 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     for part in _PARTS:
         values |= part.values(rows[part.name])
     if db.is_distributed:
-        return await db.run_together([filled(text, values) for text in _CREATE_IN_TURN])
+        return await db.run_together([filled(text, values) for text in _CREATE_TOGETHER])
     return bool(await db.run(*filled(_CREATE, values), is_change=True))

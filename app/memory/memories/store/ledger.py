@@ -97,7 +97,7 @@ async def create(session: Session, writing: ChangeContext, new: Creation) -> Wri
 async def create_at_once(
     db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
 ) -> MemoryRow | None:
-    """Create a memory and finish its operation with one message, which is a transaction of its own.
+    """Create a memory and finish its operation at once, in a transaction of its own.
 
     Return None and change nothing if the fast path does not apply: the engine has changed since it
     was read, the id is taken, the caller reaches only a part of the engine, or the write is unusual

@@ -98,16 +98,18 @@ async def _prepare_connection(session: Session) -> None:
 
     The checks keep their plans, made while the tables were small. And before the next `analyze` no
     statistics know the engine: a plan for its id alone, not for any, takes whichever index begins
-    with the engine, and reads all that is written so far for each row. A cluster refuses a plan for
-    any, since it finds the node by the values.
+    with the engine, and reads all that is written so far for each row.
 
     A crash loses the newest blocks with the number of the next line; the end of the restore, whose
     commit waits, makes all of them last.
+
+    A cluster gets neither: it finds the node by the values, and writes to a shard that moves would
+    wait for a log that is late.
     """
     await session.execute(_FORGET_PLANS)
     if not is_distributed(session):
         await session.execute(_PLAN_FOR_ANY)
-    await session.execute(_COMMIT_AT_ONCE)
+        await session.execute(_COMMIT_AT_ONCE)
 
 
 @contextmanager

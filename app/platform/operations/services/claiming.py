@@ -87,8 +87,7 @@ class Claiming:
         while read := await hints.read(self._db, now, seen):
             for hint in read:
                 try:
-                    async with asyncio.timeout(self._silent_seconds):
-                        claim = await self._claim_of(hint, now)
+                    claim = await self._claim_of(hint, now)
                 except (ServiceError, TimeoutError) as error:
                     # If only the node of this engine is away, others go on.
                     log.warning("worker.claim_failed", engine=hint.engine_id, error=describe(error))
@@ -106,16 +105,27 @@ class Claiming:
 
     async def _claim_of(self, hint: Hint, now: datetime) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
-        found = await finding.find_of_engine(self._db, hint.engine_id, now)
+        # A claim is not cut off: once it is committed, nobody else would run the operation.
+        looking = finding.find_of_engine(self._db, hint.engine_id, now)
+        found = await asyncio.wait_for(looking, self._silent_seconds)
         claim = await self.take(_wanted(found, now)) if found else None
         if found and claim is None:
             # Others hold what was found, and note it themselves.
             return None
         taken = claim.owned.operation_id if claim is not None else None
         left = [each.due_time for each in found if each.operation_id != taken]
-        due = left[0] if left else await finding.next_of_engine(self._db, hint.engine_id, now)
+        try:
+            due = left[0] if left else await self._next_of(hint, now)
+        except (ServiceError, TimeoutError):
+            if claim is None:
+                raise
+            due = now + SOON
         await hints.settle(self._db, hint, due)
         return claim
+
+    async def _next_of(self, hint: Hint, now: datetime) -> datetime | None:
+        looking = finding.next_of_engine(self._db, hint.engine_id, now)
+        return await asyncio.wait_for(looking, self._silent_seconds)
 
     async def _look_at_all(self) -> None:
         """Leave hints of all engines with due work, once per interval for all workers.
