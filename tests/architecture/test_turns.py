@@ -35,13 +35,12 @@ LOOPS = {
         "take",
     ): "`asyncio.wait` takes a turn in any case, and a rate is refused"
     " where the bucket has not been looked at anew",
-    ("app.platform.operations.services.operations", "wait"): "the event, once set, ends the loop",
     (
         "app.platform.operations.services.runner",
         "run_pending",
     ): "the task is made for what was claimed just now",
 }
-_WAITS = {"shield", "wait", "wait_for", "gather"}
+_WAITS = {"shield", "wait", "gather"}
 
 
 def test_what_is_shielded_is_known() -> None:

@@ -55,6 +55,8 @@ async def test_what_is_not_yet_due_waits(database: Database, clock: FixedClock) 
 async def test_a_running_key_holds_back_its_own_only(database: Database, clock: FixedClock) -> None:
     first = await enqueue(database, clock, key="a")
     second = await enqueue(database, clock, key="a")
+    # Later: of two engines whose work is equally old, either may come first.
+    clock.advance(timedelta(seconds=1))
     elsewhere = await enqueue(database, clock, key="a", engine=2)
     other = await enqueue(database, clock, key="b")
     running = await claimed(database, clock)

@@ -50,7 +50,10 @@ async def eventually(database: Database, operation: str, state: str) -> None:
 
 
 async def sessions_listening(database: Database) -> list[int]:
-    statement = "select pid from pg_stat_activity where query ilike 'listen%'"
+    statement = (
+        "select pid from pg_stat_activity"
+        " where query ilike 'listen%' and datname = current_database()"
+    )
     async with database.snapshot() as session:
         return list((await session.execute(text(statement))).scalars())
 

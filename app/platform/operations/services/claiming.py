@@ -106,8 +106,8 @@ class Claiming:
     async def _claim_of(self, hint: Hint, now: datetime) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
         # A claim is not cut off: once it is committed, nobody else would run the operation.
-        looking = finding.find_of_engine(self._db, hint.engine_id, now)
-        found = await asyncio.wait_for(looking, self._silent_seconds)
+        async with asyncio.timeout(self._silent_seconds):
+            found = await finding.find_of_engine(self._db, hint.engine_id, now)
         claim = await self.take(_wanted(found, now)) if found else None
         if found and claim is None:
             # Others hold what was found, and note it themselves.
@@ -124,8 +124,8 @@ class Claiming:
         return claim
 
     async def _next_of(self, hint: Hint, now: datetime) -> datetime | None:
-        looking = finding.next_of_engine(self._db, hint.engine_id, now)
-        return await asyncio.wait_for(looking, self._silent_seconds)
+        async with asyncio.timeout(self._silent_seconds):
+            return await finding.next_of_engine(self._db, hint.engine_id, now)
 
     async def _look_at_all(self) -> None:
         """Leave hints of all engines with due work, once per interval for all workers.

@@ -107,7 +107,8 @@ class OperationService:
             if operation.done or left <= 0 or self.stopping.is_set() or await is_given_up():
                 return operation
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.stopping.wait(), min(pause, left))
+                async with asyncio.timeout(min(pause, left)):
+                    await self.stopping.wait()
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     async def cancel(self, name: OperationName, once: IdempotencyKey | None) -> None:
