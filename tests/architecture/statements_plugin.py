@@ -44,7 +44,11 @@ _MESSENGERS = {
     "app.adapters.db.pages",
     "app.adapters.db.spread",
 }
-_PASSES_ON = {"app.adapters.db.session.Database.run", "app.adapters.db.standby.Standby.read"}
+_PASSES_ON = {
+    "app.adapters.db.session.Database.run",
+    "app.adapters.db.session.Database.run_together",
+    "app.adapters.db.standby.Standby.read",
+}
 _NUMBER = re.compile(r"\$(\d+)")
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 

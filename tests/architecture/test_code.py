@@ -12,6 +12,7 @@ MAX_FUNCTION_LINES = 50
 
 COMMITS = {
     "app.adapters.db.session": "the one place",
+    "app.adapters.db.direct": "each call of a hot statement, or of several, is a transaction",
     "app.adapters.db.migrate": "migrations run on a connection of their own",
 }
 ENVIRONMENT = {
