@@ -22,6 +22,7 @@ from app.adapters.db.fence import Fence
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.logic.states import SOON
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job
 from app.platform.operations.store import hints, leases
@@ -191,16 +192,25 @@ async def test_engines_that_cannot_go_on_hold_back_no_other(
 
 
 class NodeAway(Database):
-    """A database of which the node with the operations of an engine is away, or silent."""
+    """A database of which the node with the operations of an engine is away, or silent.
 
-    def __init__(self, inner: Database, engine_id: int, *, is_silent: bool = False) -> None:
+    It answers some questions before.
+    """
+
+    def __init__(
+        self, inner: Database, engine_id: int, *, is_silent: bool = False, answers: int = 0
+    ) -> None:
         self.__dict__.update(vars(inner))
         self._engine_id = engine_id
         self._is_silent = is_silent
+        self._answers = answers
 
     @override
     async def run(self, statement: bytes, values: Any, *, is_change: bool = False) -> Sequence[Row]:
         if b"from operations" in statement and self._engine_id in values:
+            self._answers -= 1
+            if self._answers >= 0:
+                return await super().run(statement, values, is_change=is_change)
             if self._is_silent:
                 await asyncio.Event().wait()
             raise Unavailable("The node is away.", Reason.DATABASE_UNAVAILABLE)
@@ -235,6 +245,19 @@ async def test_an_engine_whose_node_is_silent_is_left_alone_for_a_while(
     assert found is not None
     assert found.owned.operation_id == other
     assert (await hinted(database))[1] >= clock.now() + timedelta(seconds=30)
+
+
+async def test_a_claim_is_kept_if_the_node_is_silent_afterwards(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    impatient = replace(settings.tuning, worker_silent_node_seconds=1.0)
+    operation = await enqueue(database, clock, engine=1)
+    silent = NodeAway(database, 1, is_silent=True, answers=1)
+    worker = Claiming(silent, clock, settings.model_copy(update={"tuning": impatient}))
+    found = await worker.claim()
+    assert found is not None
+    assert found.owned.operation_id == operation
+    assert (await hinted(database))[1] == clock.now() + SOON
 
 
 async def test_a_worker_does_not_sleep_while_others_leave_work_that_is_due(
