@@ -18,6 +18,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     literal,
     or_,
     select,
@@ -262,7 +263,7 @@ async def mark_deleted(
     """
     if not rows:
         return True
-    new = {"update_time": now, "delete_time": now, "recover_until": recover_until}
+    moment = func.greatest(MemoryRow.update_time, now)
     statement = (
         update(MemoryRow)
         .where(
@@ -272,13 +273,19 @@ async def mark_deleted(
             ),
             MemoryRow.delete_time.is_(None),
         )
-        .values(**new, version=MemoryRow.version + 1)
+        .values(
+            update_time=moment,
+            delete_time=moment,
+            recover_until=recover_until,
+            version=MemoryRow.version + 1,
+        )
         .returning(MemoryRow.memory_id)
         .execution_options(synchronize_session=False)
     )
     changed = (await session.execute(statement)).all()
     for row in rows:
-        _note(row, new)
+        at = max(now, row.update_time)
+        _note(row, {"update_time": at, "delete_time": at, "recover_until": recover_until})
     return len(changed) == len(rows)
 
 

@@ -26,6 +26,8 @@ class ColumnRole(StrEnum):
     """Origin of the content: kept and restored with it, not on the wire. Its bytes do not count."""
     STATE = "state"
     """Shown to readers in its present value; no rollback restores it."""
+    INTERNAL = "internal"
+    """Read by this service alone; no rollback restores it."""
     KEY = "key"
     """Identity of the row."""
     TOMBSTONE = "tombstone"

@@ -8,7 +8,7 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion
+from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
@@ -97,6 +97,7 @@ class UndoWriter:
             ),
             vector=None if fact is None else self.vectors.get(fact),
             restores=before.revision_id,
+            hold=Hold.SET,
         )
 
 
