@@ -233,7 +233,7 @@ def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
         **_derived(new.content, writing.language),
         **vars(times),
         # Its content was changed elsewhere at that time.
-        "held_time": times.update_time if times.update_time > times.create_time else None,
+        "held_time": times.update_time if times.update_time != times.create_time else None,
         "expire_time": new.expire_time,
     }
 
