@@ -14,7 +14,6 @@ ASKING = {"database_time", "database_now", "clock_timestamp", "statement_timesta
 FOLLOWING = {
     "app.platform.access.services.access._expiry": "keys that are made to expire must do so later",
     "app.platform.audit.store.repository.until": "the events that an export shows",
-    "app.memory.generation.store.repository.find_known": "lines that a generation reads as known",
     "app.conversation.contexts.services.contexts.begins_by": "whether a context waits",
     "app.memory.ingestion.store.repository.list_due": "events whose turn has come again",
     "app.memory.revisions.store.repository.until": "the revisions that an export shows",
