@@ -12,7 +12,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
-from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
+from app.kernel.wire.scalars import Timestamp, ZonedTimestamp, format_timestamp, one_of
 from app.memory.memories.schemas.answers import NamedMemory
 from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
 from app.memory.memories.schemas.metadata import Metadata
@@ -46,7 +46,11 @@ class ContentEvent(WireModel):
         max_length=256,
         description="Id that the caller chose; a stream takes an event of the same id once.",
     )
-    event_time: Timestamp | None = Field(None, description="Time of the turn.")
+    event_time: ZonedTimestamp | None = Field(
+        None,
+        description="Time of the turn. Its offset tells where the speaker's clock stood, and so"
+        ' which day "today" is; an offset of zero says nothing.',
+    )
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
         """Return the stored JSON form of the content."""

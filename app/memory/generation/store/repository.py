@@ -83,9 +83,7 @@ async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) 
     """Remove such lines of an engine; return the count."""
     is_expired = ReadLineRow.expire_time <= database_time(session)
     settled = engines.is_engine_settled(engine_id)
-    return await remove_found(
-        ReadLineRow, _KEY, session, engine_id, keys, is_expired, settled
-    )
+    return await remove_found(ReadLineRow, _KEY, session, engine_id, keys, is_expired, settled)
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
