@@ -85,11 +85,10 @@ def parse_zoned_timestamp(text: str) -> datetime:
         zone = timezone(-offset if sign == "-" else offset)
         year, month, day, hour, minute, second = map(int, fields)
         moment = datetime(year, month, day, hour, minute, second, _microseconds(fraction), zone)
-        # In the years of UTC, too.
         moment.astimezone(UTC)
-        return moment
     except (ValueError, OverflowError):
         raise ValueError("must be a moment that exists, in the years 1 to 9999 of UTC") from None
+    return moment
 
 
 def format_timestamp(moment: datetime) -> str:

@@ -47,7 +47,7 @@ class SaidLine:
     @property
     def is_named(self) -> bool:
         """True if a session, an id or a time tells it from a line of the same words."""
-        return not (self.session is self.event_id is self.event_time is None)
+        return any(name is not None for name in (self.session, self.event_id, self.event_time))
 
 
 @dataclass(frozen=True)
