@@ -17,14 +17,33 @@ from app.platform.engines.logic.topics import MemoryTopic, MemoryTopicId
 USER_ROLES = frozenset({"", "user"})
 """Roles of a user's turn; a turn without a role is the user's."""
 _UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
+_END_MARKS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f\u0964\u06d4:")
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
 def turn_of(event: ContentEvent) -> Turn:
-    """Return the turn: its text parts as lines, without thoughts, calls and files."""
-    parts = event.content.parts or []
-    texts = [part.text for part in parts if part.text and not part.thought]
-    return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
+    """Return the turn: its text parts joined, without thoughts, calls and files."""
+    text, was_cut = "", False
+    for part in event.content.parts or []:
+        if part.text and not part.thought:
+            text += f"{_between(text, part.text, was_cut=was_cut)}{part.text}"
+            was_cut = False
+        elif not part.text:
+            was_cut = True
+    return Turn(event.content.role or "user", text, event.event_time)
+
+
+def _between(before: str, after: str, *, was_cut: bool) -> str:
+    """Return what stands between two parts of a text: nothing, since parts carry their blanks.
+
+    But a sentence that has ended, or a file in between, begins a line, and a capital after a small
+    letter begins a word.
+    """
+    if not before:
+        return ""
+    if was_cut or before.rstrip()[-1:] in _END_MARKS:
+        return "\n"
+    return " " if before[-1].islower() and after[0].isupper() else ""
 
 
 def lines_of(events: Sequence[ContentEvent]) -> list[TranscriptLine]:
