@@ -31,6 +31,19 @@ def test_what_runs_agents_is_not_served(vertex: Client, http: httpx.Client, engi
     assert "displayName" not in http.get(engine).json()
 
 
+def test_keys_for_encryption_are_not_served(vertex: Client, platform: Client, engine: str) -> None:
+    """Nothing would be encrypted with them; the answer says where encryption belongs."""
+    key = {"kms_key_name": "projects/p/locations/l/keyRings/r/cryptoKeys/k"}
+    config = {"encryption_spec": key}
+    for create in (vertex.agent_engines.create, platform.memory_banks.create):
+        with invalid("encryptionSpec"):
+            create(config=config)
+        with invalid("encrypt the disk or the database"):
+            create(config=config)
+    with invalid("encryptionSpec"):
+        platform.memory_banks.update(name=engine, config=config)
+
+
 def test_a_session_that_is_not_there_is_no_source(bank: Bank) -> None:
     source = {"session": f"{bank.name}/{SESSION}"}
     with refused(404, "NOT_FOUND", naming=SESSION):

@@ -51,12 +51,14 @@ class Masking:
     Attributes:
         guard: the rules about what is written.
         sent: the rules about what a model is sent.
+        origin: the rules of the engine whose session is read, if it is another one.
         counts: masked values, by kind.
         only: facts left out since they would say nothing but a mask.
     """
 
     guard: Guard
     sent: Guard
+    origin: Guard | None = None
     counts: Counter[str] = field(default_factory=Counter)
     only: int = 0
     _known: dict[str, Masked] = field(default_factory=dict)
@@ -72,9 +74,11 @@ class Masking:
         Raises:
             InvalidArgument: it holds what the engine refuses.
         """
-        found = self.guard.admitted(content, "vertexSessionSource")
-        self.counts += found.counts
-        return found.value
+        for guard in filter(None, (self.origin, self.guard)):
+            found = guard.admitted(content, "vertexSessionSource")
+            self.counts += found.counts
+            content = found.value
+        return content
 
     def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates masked, without those that are all mask."""

@@ -33,6 +33,7 @@ from app.memory.transfer.store.writing import Target
 from app.platform.engines.logic.config import search_language
 from app.platform.engines.schemas import ReasoningEngine
 from app.platform.engines.services.engine_cache import EngineCache
+from app.platform.engines.services.engines import warn_of_encryption
 from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -223,6 +224,8 @@ class Restore:
             if lines[0].kind is ENGINE:
                 row = await writing.write_engine(session, engine_id, lines[0])
                 _check_shown(row)
+                if row.encryption_spec is not None:
+                    warn_of_encryption([engine_id])
             await writing.write(session, self._target(row, state, header), lines)
             await self._check_quotas(session, lines)
             await progress.advance(session, engine_id, replace(state, next_line=left[-1].last + 1))
