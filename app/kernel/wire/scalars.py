@@ -12,8 +12,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Annotated, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import MAX_INT64
@@ -234,6 +241,14 @@ def one_of(kind: type[_E]) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def _check_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError('must be an IANA time zone, such as "Europe/Berlin"') from None
+    return name
+
+
 def _schema(form: str, pattern: str | None, *examples: str) -> WithJsonSchema:
     schema: dict[str, object] = {"type": "string", "format": form, "examples": list(examples)}
     if pattern is not None:
@@ -273,6 +288,9 @@ ZonedTimestamp = Annotated[
     _schema("date-time", None, "2030-01-02T03:04:05+02:00"),
 ]
 """A timestamp with the offset of the clock that it was read from: `"2030-01-02T03:04:05+02:00"`."""
+
+TimeZone = Annotated[str, AfterValidator(_check_time_zone)]
+"""The name of a time zone: `"Europe/Berlin"`."""
 
 Int64 = Annotated[
     int,

@@ -33,6 +33,7 @@ async def generate(job: Job, resources: Resources) -> None:
         kind=job.claim.kind,
         caller=job.claim.caller,
         request=request,
+        request_time=request.request_time,
         session_time=request.session_time,
         step=job.step,
         finish=partial(_finish, job),

@@ -4,14 +4,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
-from app.kernel.wire.scalars import Timestamp, ZonedTimestamp, format_timestamp, one_of
+from app.kernel.wire.scalars import (
+    Timestamp,
+    TimeZone,
+    ZonedTimestamp,
+    format_timestamp,
+    one_of,
+)
 from app.memory.memories.schemas.answers import NamedMemory
 from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
 from app.memory.memories.schemas.metadata import Metadata
@@ -109,14 +114,6 @@ class VertexSessionSource(WireModel):
         return SessionName(given.engine.beside(engine), given.session)
 
 
-def _check_time_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError('must be an IANA time zone, such as "Europe/Berlin"') from None
-    return name
-
-
 class GenerateMemoriesRequest(RevisionFields):
     """The source, the scope and the options of a generation.
 
@@ -182,8 +179,16 @@ class GenerateMemoriesRequest(RevisionFields):
     allowed_topics: MemoryTopicIds | None = Field(
         None, description="Limits the configured topics to these."
     )
-    time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
-        None, description="Time zone of relative dates; default UTC.", examples=["Europe/Berlin"]
+    time_zone: TimeZone | None = Field(
+        None,
+        description="Time zone of relative dates; absent: the offset of each event's time, if it"
+        " has one other than zero, else the bank's zone.",
+        examples=["Europe/Berlin"],
+    )
+    reread_events: bool | None = Field(
+        None,
+        description="True: read as new what earlier generations have read. That brings back what"
+        " was deleted or corrected since; `validateOnly` shows it before.",
     )
 
     @model_validator(mode="after")
@@ -203,15 +208,21 @@ class GenerateMemoriesRequest(RevisionFields):
         return self
 
     def queued(
-        self, scope: Mapping[str, str], session_time: datetime | None, *, keeps_files: bool
+        self,
+        scope: Mapping[str, str],
+        now: datetime,
+        session_time: datetime | None,
+        *,
+        keeps_files: bool,
     ) -> dict[str, Any]:
-        """Return the JSON form of the `QueuedGeneration`, with the effective scope."""
+        """Return the JSON form of the `QueuedGeneration` of `now`, with the effective scope."""
         form = self.model_dump(
             mode="json",
             by_alias=True,
             exclude_none=True,
             exclude=None if keeps_files else _FILE_BYTES_OF_REQUEST,
         )
+        form["requestTime"] = format_timestamp(now)
         if session_time is not None:
             form["sessionTime"] = format_timestamp(session_time)
         return {**form, "scope": dict(scope)}
@@ -220,6 +231,8 @@ class GenerateMemoriesRequest(RevisionFields):
 class QueuedGeneration(GenerateMemoriesRequest):
     """A request as it is queued for a worker."""
 
+    request_time: Timestamp | None = None
+    """Time of the request; one that a former release queued has none."""
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
 
@@ -269,6 +282,9 @@ class DroppedFact(WireModel):
     quote: str = Field(description="Text that the model quoted as its source.")
     reason: str = Field(description="Reason for dropping the fact.", examples=["FOREIGN_NUMBER"])
     detail: str | None = Field(None, description="The number or date that has no source.")
+    memory: NamedMemory | None = Field(
+        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+    )
 
 
 class RefusedDecision(WireModel):

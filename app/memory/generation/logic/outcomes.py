@@ -18,6 +18,8 @@ DropReason = Literal[
     "NOT_VERIFIED",
     "FORGOTTEN",
     "NOT_CONVERTED",
+    "OLDER",
+    "ALREADY_READ",
 ]
 RefusalReason = Literal[
     "UNKNOWN_MEMORY",
@@ -36,17 +38,20 @@ UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
 
 @dataclass(frozen=True)
 class Dropped:
-    """A fact that becomes no memory; `detail` is the number or date that has no source."""
+    """A fact that becomes no memory.
+
+    Attributes:
+        detail: the number or date that has no source.
+        memory_id: the memory that rests on a later time.
+        turn: position in the input of a line that was understood, so that it is not read again.
+    """
 
     fact: str
     quote: str
     reason: DropReason
     detail: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return the JSON form for a preview."""
-        fields = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
-        return fields | ({"detail": self.detail} if self.detail else {})
+    memory_id: str | None = None
+    turn: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,14 @@ def fates(response: Mapping[str, Any]) -> dict[str, int]:
     return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
 
 
+_SUPPORTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ"})
+"""Reasons to drop a fact that was said and meant."""
+
+
 def sums(dropped: Sequence[Dropped], refused: Sequence[Refused]) -> dict[str, Any]:
     """Return the counts for the operation's metadata; zeros are left out."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)
-    unsupported = sum(fact.reason not in {"OFF_TOPIC", "FORGOTTEN"} for fact in dropped)
+    unsupported = sum(fact.reason not in _SUPPORTED for fact in dropped)
     counts = {
         "unsupportedFactCount": unsupported,
         "offTopicFactCount": off_topic,

@@ -1,7 +1,8 @@
 """Conversion of verdicts to memory changes; a verdict about a memory not shown is left out.
 
 Neither the rules nor a model are trusted: each memory changes at most once, no two new memories are
-alike, and deletions are limited.
+alike, and deletions are limited. What was said later wins, whatever was read later: a statement
+neither changes nor ends a memory that rests on a later time.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, sho
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
 from app.memory.generation.logic.profiles import FieldChange
+from app.memory.generation.logic.timing import in_time
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
 
@@ -28,7 +30,7 @@ class PlannedChange:
         topics: its topics after the change.
         extracted: the extracted facts it rests on; for the revision.
         reason: the reason, in a word or two.
-        turn: position in the input of the last turn that it rests on; None: on none.
+        turns: positions in the input of the turns that it rests on.
         field: the change of a profile's field, if it is one.
     """
 
@@ -39,15 +41,20 @@ class PlannedChange:
     topics: tuple[Topic, ...]
     extracted: tuple[str, ...]
     reason: str
-    turn: int | None = None
+    turns: tuple[int, ...] = ()
     field: FieldChange | None = None
 
     @classmethod
     def of_field(cls, change: FieldChange) -> "PlannedChange":
         """Return the change of a profile's field."""
         known = (change.memory_id, change.version)
-        turn = max((value.turn for value in change.extracted), default=None)
-        return cls(change.action, *known, None, (), (), change.reason, turn, change)
+        turns = tuple(value.turn for value in change.extracted)
+        return cls(change.action, *known, None, (), (), change.reason, turns, change)
+
+    @property
+    def turn(self) -> int | None:
+        """Position of the last turn that it rests on; None: it rests on none."""
+        return max(self.turns, default=None)
 
     def extracted_memories(self) -> list[dict[str, Any]]:
         """Return the facts it rests on, in the form of its revision."""
@@ -84,7 +91,8 @@ def plan(
     changes: list[PlannedChange] = []
     taken: set[str] = set()
     deletes_left = max_deletes
-    for verdict in verdicts:
+    allowed = in_time(verdicts, candidates, known)
+    for verdict in allowed.verdicts:
         change = _change(verdict, candidates, known)
         mark = _mark(change) if change else ""
         if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
@@ -92,7 +100,7 @@ def plan(
         deletes_left -= change.action == "DELETED"
         taken.add(mark)
         changes.append(change)
-    return Plan(tuple(changes))
+    return Plan(tuple(changes), VerdictDecisions(dropped=allowed.dropped))
 
 
 def _mark(change: PlannedChange) -> str:
@@ -121,7 +129,7 @@ def _change(
         topics=topics,
         extracted=tuple(candidate.fact for candidate in based_on),
         reason=verdict.reason,
-        turn=max((candidate.turn for candidate in based_on), default=None),
+        turns=tuple(candidate.turn for candidate in based_on),
     )
 
 

@@ -31,6 +31,11 @@ class Sources:
     """Turns with a file that the model was shown; the contents of a file cannot be quoted."""
 
     @cached_property
+    def context(self) -> frozenset[int]:
+        """Turns of users that were read before."""
+        return frozenset(line.turn for line in self.lines if line.is_users and line.is_context)
+
+    @cached_property
     def said(self) -> dict[int, str]:
         """Words of users, by turn."""
         texts: dict[int, str] = {}

@@ -1,8 +1,8 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
@@ -25,7 +25,7 @@ from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.turns import files_of, lines_of, turn_of
+from app.memory.generation.services.turns import files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
@@ -43,6 +43,7 @@ class Extracted:
         values: the statements about the fields of profiles.
         dropped: the facts that become no candidates.
         counts: for the operation's metadata, without zeros.
+        unread: positions of the events that were left out.
         skipped_files: (position of the event, media type) of each file that nobody read.
     """
 
@@ -50,6 +51,7 @@ class Extracted:
     values: list[FieldValue] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
 
     def count(self, name: str, number: int) -> None:
@@ -64,7 +66,8 @@ async def by_rules(material: Material) -> Extracted:
 
 
 def _by_rules(material: Material) -> Extracted:
-    turns = [turn_of(event) for event in material.events]
+    heard = utterances(material.conversation.heard())
+    turns = [one.turn for one in heard]
     guide = material.guide
     left_out: list[Candidate] = []
     candidates = rules.extract(
@@ -75,12 +78,31 @@ def _by_rules(material: Material) -> Extracted:
         third_person=guide.third_person,
         left_out=left_out,
     )
-    skipped = [
-        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
+    dropped = [
+        Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
+        for candidate in left_out
+        if not heard[candidate.turn].is_context
     ]
-    values = profiles.by_rules(turns, material.profiles) if material.profiles else []
-    dropped = [Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in left_out]
-    return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
+    result = Extracted(dropped=dropped)
+    # What context says was stored when it was read.
+    result.candidates = [
+        replace(candidate, turn=heard[candidate.turn].at)
+        for candidate in (candidates if guide.topics else [])
+        if not heard[candidate.turn].is_context
+    ]
+    result.values = [
+        replace(value, turn=heard[value.turn].at)
+        for value in profiles.by_rules(turns, material.profiles)
+        if not heard[value.turn].is_context
+    ]
+    events = material.conversation.events
+    result.skipped_files = [
+        (one.at, file.media_type)
+        for one in heard
+        if not one.is_context
+        for file in files_of(events[one.at])
+    ]
+    return result
 
 
 @dataclass(frozen=True)
@@ -103,10 +125,14 @@ async def by_model(
     guide = material.guide
     if not guide.topics and not guide.fields:
         return result
-    lines = await asyncio.to_thread(lines_of, material.events)
-    files = _readable_files(model, material.events, result)
+    heard = material.conversation.heard()
+    lines = await asyncio.to_thread(lines_of, heard)
+    events = material.conversation.events
+    new = {one.at: events[one.at] for one in heard if not one.is_context}
+    files = _readable_files(model, new, result)
     room = model.max_input_tokens - estimate_tokens_of_bytes(extraction(guide)) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
+    result.unread |= cut_up.omitted
     result.count("omittedEventCount", len(cut_up.omitted))
     pieces = list(cut_up.pieces) or ([()] if files else [])
     for position, piece in enumerate(pieces):
@@ -148,7 +174,7 @@ class _Reading:
         result.dropped += believed.dropped
         schemas = self.material.profiles
         values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
-        result.values += values
+        result.values += [value for value in values if value.turn not in sources.context]
         result.count("unsupportedFactCount", len(fields) - len(values))
 
     async def _ask(
@@ -165,12 +191,12 @@ class _Reading:
 
 
 def _readable_files(
-    model: TextModel, events: Sequence[ContentEvent], result: Extracted
+    model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
 ) -> list[_File]:
     """Return the files that the model takes in one request; list the others as skipped."""
     taken: list[_File] = []
     room = MAX_FILE_BYTES
-    for turn, event in enumerate(events):
+    for turn, event in events.items():
         for file in files_of(event):
             length = len(file.data or b"")
             if model.reads(file) and len(taken) < _MAX_FILES and length <= room:

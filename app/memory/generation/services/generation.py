@@ -114,7 +114,7 @@ class GenerationService:
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
             made = None if origin is None else origin.row.create_time
-            queued = request.queued(scope, made, keeps_files=keeps_files)
+            queued = request.queued(scope, now, made, keeps_files=keeps_files)
             return await operations.insert(session, new.queued(key, queued))
 
     async def renew(

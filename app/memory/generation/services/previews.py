@@ -30,11 +30,22 @@ def preview(
     refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
     lists = {
         "plannedChanges": [_render_change(engine, change) for change in planned.changes],
-        "droppedFacts": [fact.to_json() for fact in dropped[:MAX_LISTED_OUTCOMES]],
+        "droppedFacts": [_render_dropped(engine, fact) for fact in dropped[:MAX_LISTED_OUTCOMES]],
         "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
     }
     filled = {name: entries for name, entries in lists.items() if entries}
     return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
+
+
+def _render_dropped(engine: EngineName, dropped: Dropped) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "fact": dropped.fact,
+        "quote": dropped.quote,
+        "reason": dropped.reason,
+    }
+    if dropped.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, dropped.memory_id))}
+    return fields | ({"detail": dropped.detail} if dropped.detail else {})
 
 
 def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:

@@ -6,7 +6,7 @@ models are asked, the work plans again.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -32,17 +32,20 @@ from app.memory.generation.logic.outcomes import Dropped, Unmet, fates, sums
 from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
+from app.memory.generation.logic.rereading import Standing
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
+from app.memory.generation.services.conversation import Conversation
 from app.memory.generation.services.extraction import Extracted
-from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.generation_input import Asked, Material
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
 from app.memory.generation.services.previews import preview
-from app.memory.generation.services.provenance import Provenance, StreamPlace
+from app.memory.generation.services.provenance import StreamPlace
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
+from app.memory.generation.store import repository
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.vectors import Vector
@@ -78,6 +81,7 @@ class GenerationTask:
         finish: awaited in the transaction of the changes, with response and metadata; may raise.
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
+        request_time: the time of the request; None: it is made now.
         session_time: the creation time of the session that is the source, if known.
         place: the place of the request's events, if they are part of a larger source.
     """
@@ -90,6 +94,7 @@ class GenerationTask:
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
+    request_time: datetime | None = None
     session_time: datetime | None = None
     place: StreamPlace | None = None
 
@@ -125,8 +130,8 @@ class Generation:
 
     async def _read(self) -> Material:
         task = self.task
-        origin = (task.session_time, task.place)
-        inputs = await generation_input.read(self.resources, task.engine, task.request, *origin)
+        asked = Asked(task.request, task.request_time, task.session_time, task.place)
+        inputs = await generation_input.read(self.resources, task.engine, asked)
         if inputs.model is None:
             return inputs
         return replace(inputs, model=CheckedTextModel(inputs.model, self._check))
@@ -149,8 +154,15 @@ class Generation:
         most = self.resources.settings.tuning.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
+        extracted.unread |= {one.turn for one in extracted.candidates}.difference(
+            one.turn for one in candidates
+        )
+        extracted.count("knownEventCount", inputs.conversation.known)
+        extracted.count("recalledLineCount", inputs.conversation.recalled)
+        candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]
+        zone = inputs.guide.now.tzinfo
         consolidation = (
-            Consolidation(inputs.model, self.meter, self._caps) if inputs.model else None
+            Consolidation(inputs.model, self.meter, self._caps, zone) if inputs.model else None
         )
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, inputs, consolidation)
@@ -226,7 +238,9 @@ class Generation:
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
         stored = [row.memories for row in near]
-        return replace(plan(candidates, stored, verdicts, self._caps.all), outcome=done)
+        planned = plan(candidates, stored, verdicts, self._caps.all)
+        dropped = [*done.dropped, *planned.outcome.dropped]
+        return replace(planned, outcome=replace(done, dropped=dropped))
 
     @property
     def _caps(self) -> Caps:
@@ -266,7 +280,7 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.tuning.max_metadata_entries
-            origin = summary.provenance
+            origin = summary.conversation.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
             if task.request.validate_only:
                 await writer.check(planned.changes)
@@ -275,6 +289,9 @@ class Generation:
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
+                read = summary.conversation.read_lines(summary.left, summary.unread, now)
+                scope = task.request.scope or {}
+                await repository.keep(session, task.engine.engine, scope, read)
             await self._record_costs(session)
             await task.finish(session, response, self._details(summary, writing) | fates(response))
 
@@ -320,7 +337,9 @@ class _Summary:
     details: dict[str, Any]
     dropped: Sequence[Dropped]
     unmet: Sequence[Unmet]
-    provenance: Provenance
+    conversation: Conversation
+    left: frozenset[int]
+    unread: Collection[int]
     masking: Masking
 
     @classmethod
@@ -344,8 +363,17 @@ class _Summary:
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
         model_id = inputs.model.model_id if inputs.model is not None else None
-        has_conversation, unmet = bool(inputs.events), planned.outcome.unmet
-        return cls(model_id, has_conversation, details, dropped, unmet, inputs.provenance, masking)
+        return cls(
+            model_id=model_id,
+            has_conversation=bool(inputs.conversation.events),
+            details=details,
+            dropped=dropped,
+            unmet=planned.outcome.unmet,
+            conversation=inputs.conversation,
+            left=_left(planned, dropped),
+            unread=extracted.unread,
+            masking=masking,
+        )
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
         """Return the requests to forget that were not carried out, in the form of the metadata."""
@@ -365,6 +393,21 @@ class _Summary:
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
+
+
+def _timed(candidate: Candidate, conversation: Conversation) -> Candidate:
+    """Return a candidate with the time at which it was said, and whether it may be a repetition."""
+    return replace(
+        candidate,
+        said_at=conversation.provenance.said_at(candidate.turn),
+        is_repeat=conversation.standings.get(candidate.turn) is Standing.PERHAPS,
+    )
+
+
+def _left(planned: Plan, dropped: Sequence[Dropped]) -> frozenset[int]:
+    """Return the positions of the turns that left a memory, a change of one, or a decision."""
+    turns = {turn for change in planned.changes for turn in change.turns}
+    return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 
 
 def _mask(extracted: Extracted, masking: Masking) -> None:

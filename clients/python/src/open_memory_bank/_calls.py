@@ -45,7 +45,8 @@ class AppendEvent(TypedDict, total=False):
     invocation_id: Required[str]
     """Id of the agent's run that the event belongs to."""
     timestamp: Required[str]
-    """Time of the event."""
+    """Time of the event. An offset other than zero tells where the sender's clock stood,
+    and so which day "today" is; answers show UTC."""
     content: types.Content | None
     """Content of the message; absent if nothing was said."""
     actions: types.EventActions | None
@@ -407,8 +408,8 @@ class CreateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None
@@ -817,6 +818,7 @@ GENERATE_MEMORIES: Call[types.Operation] = Call(
         "metadata_merge_strategy": "metadataMergeStrategy",
         "allowed_topics": "allowedTopics",
         "time_zone": "timeZone",
+        "reread_events": "rereadEvents",
     },
     is_change=True,
     has_typed_metadata=True,
@@ -840,7 +842,8 @@ class GenerateMemories(TypedDict, total=False):
     direct_memories_source: types.DirectMemoriesSource | None
     """Facts in the request; one of three sources."""
     vertex_session_source: types.VertexSessionSource | None
-    """A session of this engine; one of three sources."""
+    """A session, perhaps of another engine in the same project and location; one of
+    three sources."""
     scope: Mapping[str, str] | None
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
@@ -857,7 +860,11 @@ class GenerateMemories(TypedDict, total=False):
     allowed_topics: Sequence[types.MemoryTopicId] | None
     """Limits the configured topics to these."""
     time_zone: str | None
-    """Time zone of relative dates; default UTC."""
+    """Time zone of relative dates; absent: the offset of each event's time, if it has
+    one other than zero, else the bank's zone."""
+    reread_events: bool | None
+    """True: read as new what earlier generations have read. That brings back what was
+    deleted or corrected since; `validateOnly` shows it before."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -2185,8 +2192,8 @@ class UpdateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None
@@ -2344,8 +2351,8 @@ class ValidateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None

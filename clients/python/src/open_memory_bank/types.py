@@ -202,7 +202,7 @@ class AnsweredEngine(_AnsweredEngineBase):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings as sent; this service itself encrypts nothing."""
+    """Settings that an earlier release took, or an archive had; they have no effect."""
 
 
 _AnsweredImportBase = TypedDict(
@@ -349,7 +349,8 @@ class AppendEventRequest(TypedDict):
     invocationId: str
     """Id of the agent's run that the event belongs to."""
     timestamp: str
-    """Time of the event."""
+    """Time of the event. An offset other than zero tells where the sender's clock stood,
+    and so which day "today" is; answers show UTC."""
     content: NotRequired[Content | None]
     """Content of the message; absent if nothing was said."""
     actions: NotRequired[EventActions | None]
@@ -467,8 +468,9 @@ class AuditEvent(TypedDict):
     method: str
     """Method of the API, or the kind of the operation that has ended."""
     resource: NotRequired[str | None]
-    """Name of the method's target, or of the resource created. Path parts that cannot be
-    an id are `?`."""
+    """Name of the method's target, or of the resource created; where a generation read a
+    session of another engine, that engine, and in its own log the session. Path parts
+    that cannot be an id are `?`."""
     operation: NotRequired[str | None]
     """Name of the long-running operation."""
     address: NotRequired[str | None]
@@ -716,7 +718,8 @@ class ContentEvent(TypedDict):
     eventId: NotRequired[str | None]
     """Id that the caller chose; a stream takes an event of the same id once."""
     eventTime: NotRequired[str | None]
-    """Time of the turn."""
+    """Time of the turn. Its offset tells where the speaker's clock stood, and so which
+    day "today" is; an offset of zero says nothing."""
 
 
 class ContextCost(TypedDict):
@@ -1073,6 +1076,8 @@ class DroppedFact(TypedDict):
     """Reason for dropping the fact."""
     detail: NotRequired[str | None]
     """The number or date that has no source."""
+    memory: NotRequired[NamedMemory | None]
+    """With the reason `OLDER`: the memory, which rests on a later time."""
 
 
 class Empty(TypedDict):
@@ -1080,7 +1085,8 @@ class Empty(TypedDict):
 
 
 class EncryptionSpec(TypedDict):
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    """Encryption settings of an engine of an earlier release or an archive; they have no
+    effect."""
 
     kmsKeyName: str
     """Name of a key of a key management service."""
@@ -1460,7 +1466,8 @@ class GenerateMemoriesRequest(TypedDict):
     directMemoriesSource: NotRequired[DirectMemoriesSource | None]
     """Facts in the request; one of three sources."""
     vertexSessionSource: NotRequired[VertexSessionSource | None]
-    """A session of this engine; one of three sources."""
+    """A session, perhaps of another engine in the same project and location; one of
+    three sources."""
     scope: NotRequired[dict[str, str] | None]
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
@@ -1477,7 +1484,11 @@ class GenerateMemoriesRequest(TypedDict):
     allowedTopics: NotRequired[list[MemoryTopicId] | None]
     """Limits the configured topics to these."""
     timeZone: NotRequired[str | None]
-    """Time zone of relative dates; default UTC."""
+    """Time zone of relative dates; absent: the offset of each event's time, if it has
+    one other than zero, else the bank's zone."""
+    rereadEvents: NotRequired[bool | None]
+    """True: read as new what earlier generations have read. That brings back what was
+    deleted or corrected since; `validateOnly` shows it before."""
 
 
 _GenerateMemoriesResponseBase = TypedDict(
@@ -1923,6 +1934,9 @@ class MemoryBankConfig(TypedDict):
     """Schemas of profiles by scope."""
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """The context policy of sessions without a policy of their own."""
+    timeZone: NotRequired[str | None]
+    """Time zone of relative dates in conversations whose request and events name none;
+    absent: UTC."""
     privacyConfig: NotRequired[PrivacyConfig | None]
     """Treatment of secrets and personal data; kinds that it does not name follow the
     service's defaults. An update without it keeps it."""
@@ -2658,7 +2672,7 @@ class ReasoningEngine(TypedDict):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings as sent; this service itself encrypts nothing."""
+    """Settings that an earlier release took, or an archive had; they have no effect."""
 
 
 class ReasoningEngineRequest(TypedDict):
@@ -2672,8 +2686,8 @@ class ReasoningEngineRequest(TypedDict):
     """The caller's own labels."""
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank."""
-    encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryptionSpec: NotRequired[None]
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: NotRequired[None]
     """Not served: no agents run here."""
     trafficConfig: NotRequired[None]
@@ -3986,7 +4000,7 @@ class UsageSums(TypedDict):
 
 
 class VertexSessionSource(TypedDict):
-    """A stored session."""
+    """A stored session, of this engine or of another one in its project and location."""
 
     session: str
     """Name of the session; project and location may be left out."""
