@@ -172,7 +172,7 @@ async def test_a_bank_chooses_its_model(
     assert operation["metadata"]["author"] == operation["response"]["author"] == "scripted:other"
     (memory,) = ok(await client.get("/memories"))["memories"]
     (revision,) = await history(client, path_of(memory["name"]))
-    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "2")
+    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "3")
     assert len(other.asked) == 1
 
 

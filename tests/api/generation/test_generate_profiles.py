@@ -151,7 +151,7 @@ async def test_a_model_fills_changes_and_clears(
     assert deleted["action"] == "DELETED"
     assert (await _profile_of(client)).keys() == {"age", "pets", "tone"}
     newest = (await history(client, path_of(updated["memory"]["name"])))[0]
-    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "2")
+    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
     assert newest["extractedMemories"] == [{"structuredData": {"pets": ["dog"]}}]
 
 

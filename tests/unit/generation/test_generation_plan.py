@@ -18,7 +18,9 @@ def test_each_kind_of_change() -> None:
         Verdict("UPDATE", (0, 1), "said again", "m1", "I like tea."),
     )
     assert changes == [
-        PlannedChange("CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new", 0),
+        PlannedChange(
+            "CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new", (0,)
+        ),
         PlannedChange(
             "UPDATED",
             "m1",
@@ -27,7 +29,7 @@ def test_each_kind_of_change() -> None:
             (PREFERENCES,),
             ("I like tea.", "I live in Rome."),
             "said again",
-            0,
+            (0, 0),
         ),
     ]
 

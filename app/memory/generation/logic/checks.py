@@ -59,9 +59,9 @@ class _Check:
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
         turn = self.sources.turn_of(said.quote, said.line)
-        if turn is None or (reason := self._fault(fact, turn)) is not None:
-            cut = fact[: self.most_chars]
-            return Dropped(cut, said.quote, "NO_QUOTE" if turn is None else reason)
+        fault = self._fault(fact, turn)
+        if turn is None or fault is not None:
+            return Dropped(fact[: self.most_chars], said.quote, fault or "NO_QUOTE")
         candidate = Candidate(
             fact, (), said.quote, turn, forget=said.forget, said_on=self.sources.day(turn)
         )
@@ -76,8 +76,10 @@ class _Check:
         candidate = replace(candidate, topics=topics)
         return candidate if turn in self.sources.files else self._verify(candidate)
 
-    def _fault(self, fact: str, turn: int) -> DropReason | None:
+    def _fault(self, fact: str, turn: int | None) -> DropReason | None:
         """Return the reason to drop a fact of a turn without a further look, or None."""
+        if turn is None:
+            return "NO_QUOTE"
         if turn in self.sources.context:
             return "ALREADY_READ"
         return None if 0 < len(fact) <= self.most_chars else "BAD_LENGTH"

@@ -111,7 +111,7 @@ class GenerationWriter:
         said = self.provenance.of(change.turn)
         moment, before = said.get("event_time"), row.held_time or row.event_time or row.create_time
         is_same = change.field is None and change.fact == row.fact
-        if moment is None or (is_same and moment <= before):
+        if moment is None or (is_same and moment < before):
             return {}
         return {**said, "event_time": max(moment, row.event_time or moment)}
 
