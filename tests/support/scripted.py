@@ -10,8 +10,8 @@ from app.adapters.resources import Resources
 
 Json = dict[str, Any]
 
-_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: <[^<>]*>)*: (.*)$")
-_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?: (.*?)(?: \(before: .*\))?$")
+_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?(?: <[^<>]*>)*: (.*)$")
+_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?: (.*?)(?: \(before: .*\))?$")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class ColumnRole(StrEnum):
     KEPT = "kept"
     """Content that never changes after creation. Its bytes do not count."""
     PROVENANCE = "provenance"
-    """Origin of the content: kept and restored with it, not on the wire. Its bytes do not count."""
+    """Origin of the content: kept and restored with it. Its bytes do not count."""
     STATE = "state"
     """Shown to readers in its present value; no rollback restores it."""
     INTERNAL = "internal"

@@ -50,7 +50,9 @@ class MemoryContent:
     context: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.CONTENT})
     source: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.PROVENANCE})
     position: Mapped[float | None] = mapped_column(Double, info={"role": ColumnRole.PROVENANCE})
-    event_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.PROVENANCE})
+    event_time: Mapped[datetime | None] = mapped_column(
+        info={"role": ColumnRole.PROVENANCE, "filtered": True}
+    )
 
 
 class MemoryRow(MemoryContent, Base):

@@ -261,6 +261,9 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Time of its creation."""
     updateTime: NotRequired[str]
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
@@ -1694,6 +1697,9 @@ class KnownMemory(TypedDict):
     """Time of its creation."""
     updateTime: NotRequired[str]
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
@@ -1898,6 +1904,9 @@ class Memory(TypedDict):
     """Time of its creation."""
     updateTime: str
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: str
