@@ -63,9 +63,7 @@ def _is_short_word(text: str) -> bool:
     return len(text) < _LEAST_LETTERS and text.isascii() and text.isalpha()
 
 
-def _found(
-    data: bytes, kinds: Collection[str], custom: Mapping[str, Any]
-) -> Iterator[_Placed]:
+def _found(data: bytes, kinds: Collection[str], custom: Mapping[str, Any]) -> Iterator[_Placed]:
     for kind, forms in FORMS.items():
         if kind in kinds:
             for form in forms:

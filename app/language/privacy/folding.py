@@ -26,8 +26,10 @@ _LIKE_LATIN = str.maketrans(
     "ABESIJKMHOPCTYXVGQWYIabecdhijkmhoqnrstxyvwylpbABEZHIKMNOPTYXabyenikvopsstuxwcj",
 )
 _LETTER, _ALIKE = "A-Za-z", "\u0370-\u03ff\u0400-\u052f"
+_IS_ALIKE = re.compile(f"[{_ALIKE}]")
 _MIXED = re.compile(rf"[{_LETTER}][0-9_]*[{_ALIKE}]|[{_ALIKE}][0-9_]*[{_LETTER}]")
 _WORD = re.compile(rf"[{_LETTER}{_ALIKE}0-9_]+")
+_JOINED = re.compile(f"[{_IGNORED}{_MARKS}]")
 _IS_IGNORED, _IS_MARK = re.compile(f"[{_IGNORED}]+"), re.compile(f"[{_MARKS}]+")
 _MOST_MARKS = 16
 """Marks of a letter that count: Python sorts them in a time that grows by their square."""
@@ -47,8 +49,12 @@ class Copy:
         self._begins, self._ends = array("I"), array("I")
         self._from, self._to = array("I"), array("I")
         self._longer = 0
-        self.text = _changing().sub(self._replaced, text)
-        if _MIXED.search(self.text) is not None:
+        self.text = text
+        if _changing().search(text) is not None:
+            # A letter before each place is looked at only where there are marks: that is far slower.
+            pieces = _changing() if _JOINED.search(text) is None else _pieces()
+            self.text = pieces.sub(self._replaced, text)
+        if _mixes_scripts(self.text):
             self.text = _WORD.sub(_like_latin, self.text)
 
     def _replaced(self, match: re.Match[str]) -> str:
@@ -77,7 +83,7 @@ class Copy:
 
 def copy_of(text: str) -> Copy | None:
     """Return the copy of a text; None if it would be the text itself."""
-    if text.isascii() or (_changing().search(text) is None and _MIXED.search(text) is None):
+    if text.isascii() or (_changing().search(text) is None and not _mixes_scripts(text)):
         return None
     copy = Copy(text)
     return None if copy.text == text else copy
@@ -85,11 +91,17 @@ def copy_of(text: str) -> Copy | None:
 
 @cache
 def _changing() -> re.Pattern[str]:
-    """Return the pattern of what may differ in a copy: a letter with marks, or one character."""
+    """Return the pattern of a character that may differ in a copy."""
     # Compiled when the first text needs it. Of the planes above, whose letters are rare, all.
     single = "".join(char for char in map(chr, range(0x80, 0x10000)) if _one(char) != char)
+    return re.compile(f"[{single}{_IGNORED}{_MARKS}\U00010000-\U0010ffff]")
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """Return the pattern of what may differ in a copy: a letter with marks, or one character."""
     joined = _IGNORED + _MARKS
-    return re.compile(rf"[^{joined}]?[{joined}]+|[{single}]|[\U00010000-\U0010ffff]")
+    return re.compile(f"[^{joined}]?[{joined}]+|{_changing().pattern}")
 
 
 @lru_cache(maxsize=4_096)
@@ -102,6 +114,11 @@ def _one(piece: str) -> str:
         char if char.isascii() or (digit := unicodedata.decimal(char, None)) is None else str(digit)
         for char in folded
     )
+
+
+def _mixes_scripts(text: str) -> bool:
+    # The first search is ten times as fast, and most texts have no such letter.
+    return _IS_ALIKE.search(text) is not None and _MIXED.search(text) is not None
 
 
 def _like_latin(match: re.Match[str]) -> str:

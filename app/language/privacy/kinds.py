@@ -18,6 +18,7 @@ from app.language.privacy.checksums import (
     MIN_CARD_DIGITS,
     Luhn,
     card_lengths,
+    has_luhn,
     iban_length,
     is_iban,
     is_json_object,
@@ -159,7 +160,11 @@ _COMMAND_PASSWORD = (
 )
 _NETWORK = r"WIFI:(?:[^\n;]*;)*?P:((?:[^;\n\\]|\\[^\n])+)"
 _AWS_CHARS = 40
-_AWS_RUN = rf"(?:^|[^A-Za-z0-9/+_.-])([A-Za-z0-9/+]{{{_AWS_CHARS},}})(?:$|[^A-Za-z0-9/+_=-])"
+_AWS_RUN = rf"[A-Za-z0-9/+]{{{_AWS_CHARS},}}"
+_CLASSES = re.sub(
+    rb"[0-9]", b"0", re.sub(rb"[A-Z]", b"A", re.sub(rb"[a-z]", b"a", bytes(range(256))))
+)
+"""A table that turns each letter and digit into the first of its class."""
 _AWS_LEAST_CHANGES = 14
 """Least places in a key at which a class of characters ends: 24 of 39 are usual, 9 in a path."""
 
@@ -212,22 +217,22 @@ def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
             continue
         digits = b"".join(_GROUP.findall(found[1]))
         lengths = card_lengths(digits[:4].decode())
-        if len(digits) in lengths and Luhn(digits).holds(0, len(digits)):
+        if len(digits) in lengths and has_luhn(digits):
             free = found.end(1)
             yield first + found.start(1), first + free
 
 
 def _aws_key(match: Any) -> Iterable[Span]:  # noqa: ANN401
     """Return a secret key of AWS: as long as they are, of all classes of characters, and mixed."""
-    key = match.group(1).decode()
-    classes = [_class_of(char) for char in key]
+    start, end = match.span()
+    if end - start != _AWS_CHARS:
+        return
+    before, after = match.string[max(0, start - 1) : start], match.string[end : end + 1]
+    classes = match[0].translate(_CLASSES)
     changes = sum(one != other for one, other in pairwise(classes))
-    if len(key) == _AWS_CHARS and {"a", "A", "0"} <= {*classes} and changes >= _AWS_LEAST_CHANGES:
-        yield match.span(1)
-
-
-def _class_of(char: str) -> str:
-    return "0" if char.isdigit() else "a" if char.islower() else "A" if char.isupper() else char
+    is_part = before in {b"_", b".", b"-"} or after in {b"_", b"=", b"-"}
+    if not is_part and set(b"aA0") <= set(classes) and changes >= _AWS_LEAST_CHANGES:
+        yield start, end
 
 
 def _token(match: Any) -> Iterable[Span]:  # noqa: ANN401

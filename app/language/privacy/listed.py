@@ -15,17 +15,17 @@ _APART = r"[\s,;|、，/\"'`]+"  # noqa: RUF001 - Chinese and Japanese commas
 # without blanks.
 _SEED_WORD = r"(?:[^\W\d_]{3,9}|[\u3040-\u30ff\u3400-\u9fff]{1,8})"
 _SEED = re.compile(
-    rf"(?<!\w){_NUMBER}({_SEED_WORD}(?:{_APART}{_NUMBER}{_SEED_WORD}){{11,23}})(?!\w)"
+    rf"[\s\S]{{0,60}}?(?<!\w){_NUMBER}({_SEED_WORD}(?:{_APART}{_NUMBER}{_SEED_WORD}){{11,23}})(?!\w)"
 )
-_MAX_LEAD = 60
-"""Characters between a label and the first word of a phrase."""
 _LEAD = re.compile(
     r"\W{0,3}(?:\([^)\n]{0,30}\))?(?:\s+[^\W\d_]+){0,3}?\s*"
     r"(?::|=|\n|\b(?:is|are|sind|lauten|son|sont|sono|são|zijn|to|это)\b|是|は|—|-\s)"
     r"[\s:\-–*`\"'\[({]*"
 )
 _CODE = r"(?=[A-Za-z-]{0,12}[0-9])[A-Za-z0-9]{4,16}(?:-[A-Za-z0-9]{3,12}){0,4}"
-_CODES = re.compile(rf"{_NUMBER}({_CODE}(?:{_APART}(?:and |und |y |et |e |i |и )?{_NUMBER}{_CODE})*)")
+_CODES = re.compile(
+    rf"{_NUMBER}({_CODE}(?:{_APART}(?:and |und |y |et |e |i |и )?{_NUMBER}{_CODE})*)"
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}-[0-9]{2}-[0-9]{4}")
 _LEAST_CHARS = 8
 
@@ -42,8 +42,8 @@ def listed(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _phrase(window: str) -> tuple[int, int] | None:
-    found = _SEED.search(window, 0, len(window))
-    return None if found is None or found.start(1) > _MAX_LEAD else found.span(1)
+    found = _SEED.match(window)
+    return None if found is None else found.span(1)
 
 
 def _codes(window: str) -> tuple[int, int] | None:
