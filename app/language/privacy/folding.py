@@ -93,8 +93,13 @@ def copy_of(text: str) -> Copy | None:
 def _changing() -> re.Pattern[str]:
     """Return the pattern of a character that may differ in a copy."""
     # Compiled when the first text needs it. Of the planes above, whose letters are rare, all.
-    single = "".join(char for char in map(chr, range(0x80, 0x10000)) if _one(char) != char)
-    return re.compile(f"[{single}{_IGNORED}{_MARKS}\U00010000-\U0010ffff]")
+    single = "".join(
+        char
+        for char in map(chr, range(0x80, 0x10000))
+        if char.isdecimal() or not unicodedata.is_normalized("NFKC", char)
+    )
+    same = "".join(map(chr, _SAME))
+    return re.compile(f"[{single}{same}{_IGNORED}{_MARKS}\U00010000-\U0010ffff]")
 
 
 @cache
