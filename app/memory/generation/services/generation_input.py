@@ -17,7 +17,7 @@ from app.language.topics import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
-from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest, QueuedGeneration
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
@@ -167,7 +167,8 @@ def _masking(
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
         return Masking(sent, sent)
-    return Masking(Guard.of(own, defaults, Place.DIRECT), sent)
+    is_told = isinstance(request, QueuedGeneration) and request.is_told
+    return Masking(Guard.of_writes(own, defaults, is_told=is_told), sent)
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:

@@ -69,12 +69,29 @@ class Guard:
         )
 
     @classmethod
+    def of_writes(
+        cls, own: PrivacyConfig | None, defaults: PrivacyConfig, *, is_told: bool
+    ) -> "Guard":
+        """Return an engine's rules about direct writes.
+
+        What a user told an agent, who writes it by a tool, is treated as the conversation is, too.
+        """
+        written = cls.of(own, defaults, Place.DIRECT)
+        return written.joined(cls.of(own, defaults, Place.GENERATION)) if is_told else written
+
+    @classmethod
     def seeking(
         cls, own: PrivacyConfig | None, defaults: PrivacyConfig, kinds: Collection[str]
     ) -> "Guard":
         """Return rules that mask some kinds, whatever the engine's own say."""
         rules = cls.of(own, defaults, Place.GENERATION)
         return replace(rules, masks=frozenset(kinds), rejects=frozenset())
+
+    def joined(self, other: "Guard") -> "Guard":
+        """Return rules that also mask and refuse what other ones of the engine do."""
+        return replace(
+            self, masks=self.masks | other.masks, rejects=self.rejects | other.rejects
+        )
 
     @property
     def is_idle(self) -> bool:

@@ -48,9 +48,17 @@ from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
 from app.settings.settings import Settings
 
-_TEXT_FIELDS = {"content", "actions", "error_message", "event_metadata", "raw_event"}
+_TEXT_FIELDS = {
+    "author",
+    "content",
+    "actions",
+    "error_code",
+    "error_message",
+    "event_metadata",
+    "raw_event",
+}
 """Fields of an event that hold texts of users; names and ids are left as they are."""
-_EXCHANGE_FIELDS = {"input", "output", "metadata"}
+_EXCHANGE_FIELDS = {"input", "output", "agent", "metadata"}
 
 
 @dataclass(frozen=True)

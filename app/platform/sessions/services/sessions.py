@@ -56,7 +56,7 @@ _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
-_TEXT_FIELDS = {"session_state"}
+_TEXT_FIELDS = {"display_name", "session_state"}
 """Fields in which the engine's rules about sensitive values are applied."""
 CREATE = "sessions.create"
 """The kind of the operation that creates a session."""
