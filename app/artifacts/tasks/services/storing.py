@@ -56,7 +56,7 @@ Begins = TypeVar("Begins", bound=BeginsNamespace)
 _STORED = "store"
 """Tool name that a prompt shows for requests without one."""
 _NAME_BYTES = 16
-_TEXT_FIELDS = {"text", "json_value"}
+TEXT_FIELDS = {"text", "json_value"}
 """Fields of an output that the engine's rules about sensitive values are for."""
 
 
@@ -204,7 +204,7 @@ class StoringService:
     async def _admitted(
         self, name: EngineName, outputs: Sequence[tuple[str, Output]]
     ) -> Sequence[Output]:
-        done, _ = await self.tasks.privacy.admit_all(name, Place.ARTIFACTS, outputs, _TEXT_FIELDS)
+        done, _ = await self.tasks.privacy.admit_all(name, Place.ARTIFACTS, outputs, TEXT_FIELDS)
         return done
 
     @property

@@ -147,7 +147,7 @@ def _conversation(
     """Return the turns of the request or of its session, and their place."""
     direct, stored = request.direct_contents_source, request.vertex_session_source
     if direct is not None:
-        return direct.events, place_of(request.scope or {}, direct.events)
+        return _across(direct.events, masking), place_of(request.scope or {}, direct.events)
     events = [
         ContentEvent(
             content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
@@ -156,7 +156,34 @@ def _conversation(
     ]
     if stored is None:
         return events, None
-    return events, StreamPlace(str(stored.name_in(engine)), [row.seq for row in rows])
+    return _across(events, masking), StreamPlace(
+        str(stored.name_in(engine)), [row.seq for row in rows]
+    )
+
+
+def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
+    """Return events without values that are announced, or go on, in another part or event."""
+    parts = [part for event in events for part in event.content.parts or () if part.text]
+    texts = [part.text or "" for part in parts]
+    masked = masking.across(texts)
+    if masked == texts:
+        return events
+    rest = iter(masked)
+    return [
+        event.model_copy(
+            update={
+                "content": event.content.model_copy(
+                    update={
+                        "parts": [
+                            part.model_copy(update={"text": next(rest)}) if part.text else part
+                            for part in event.content.parts or ()
+                        ]
+                    }
+                )
+            }
+        )
+        for event in events
+    ]
 
 
 def _masking(
