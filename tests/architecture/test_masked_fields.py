@@ -13,7 +13,6 @@ from app.memory.generation.services.generation import MASKED_FIELDS
 from app.memory.memories.services.memories import TEXT_FIELDS
 from app.platform.sessions.services import history, sessions
 
-
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_text())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 LABELS = {"revision_labels"}
@@ -46,7 +45,7 @@ REASONS = {
     r"(artifacts|excludeSessions|projects|engines|kinds|scopeKeys)\[\]": "Ids.",
     r"tool": "The name of a policy.",
     r"allowedTopics\[\]\.customMemoryTopicLabel": "The name of a configured topic.",
-    r"labels\.\*": "A label of a session or an engine has no blanks and capitals, and is filtered by.",
+    r"labels\.\*": "A label has no blanks and no capitals, and lists filter by it.",
     r"(.*\.)?(model|summaryModel|embeddingModel|counter|timeZone)|models\..*": "A configured name.",
     r"allowedModels\[\]": "A configured name.",
     # Asked, and not stored.
@@ -72,9 +71,17 @@ def texts(
     for key in ("anyOf", "oneOf", "allOf"):
         for one in schema.get(key, ()):
             yield from texts(one, path, seen)
-    of = schema.get("type")
-    if not schema or (of == "string" and not schema.keys() & {"enum", "const", "format"}):
+    if not schema or _is_text(schema):
         yield path
+    yield from _inner(schema, path, seen)
+
+
+def _is_text(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "string" and not schema.keys() & {"enum", "const", "format"}
+
+
+def _inner(schema: Mapping[str, Any], path: str, seen: frozenset[str]) -> Iterator[str]:
+    of = schema.get("type")
     for name, one in schema.get("properties", {}).items():
         yield from texts(one, f"{path}.{name}" if path else name, seen)
     if of == "array":
@@ -116,4 +123,4 @@ def test_each_text_of_a_request_is_masked_or_has_its_reason() -> None:
 
 
 def test_what_is_masked_of_outputs_is_all_that_they_say() -> None:
-    assert storing.TEXT_FIELDS == {"text", "json_value"}
+    assert {"text", "json_value"} == storing.TEXT_FIELDS

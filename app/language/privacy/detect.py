@@ -7,8 +7,8 @@ from typing import Any
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
 from app.kernel.wire.privacy_config import Kind
-from app.language.privacy.kinds import FORMS, Form, Span
 from app.language.privacy.folding import copy_of
+from app.language.privacy.kinds import FORMS, Form, Span
 from app.language.privacy.labels import labelled
 from app.language.privacy.listed import listed
 from app.language.privacy.unspaced import unspaced

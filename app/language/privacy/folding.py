@@ -22,7 +22,7 @@ _SAME = str.maketrans(
     "\u1680\u0085\u2028\u2029\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", " \n\n\n--------"
 )
 _LIKE_LATIN = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХѴԌԚԜҮӀавесԁһіјкмноԛпгѕтхуѵԝүӏрьΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορςστυχωϲϳ",  # noqa: RUF001 - that is what it is about
+    "АВЕЅІЈКМНОРСТУХѴԌԚԜҮӀавесԁһіјкмноԛпгѕтхуѵԝүӏрьΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορςστυχωϲϳ",
     "ABESIJKMHOPCTYXVGQWYIabecdhijkmhoqnrstxyvwylpbABEZHIKMNOPTYXabyenikvopsstuxwcj",
 )
 _LETTER, _ALIKE = "A-Za-z", "\u0370-\u03ff\u0400-\u052f"
@@ -51,7 +51,7 @@ class Copy:
         self._longer = 0
         self.text = text
         if _changing().search(text) is not None:
-            # A letter before each place is looked at only where there are marks: that is far slower.
+            # With the letter before each mark only where there are marks: that is far slower.
             pieces = _changing() if _JOINED.search(text) is None else _pieces()
             self.text = pieces.sub(self._replaced, text)
         if _mixes_scripts(self.text):

@@ -171,7 +171,10 @@ _AWS_LEAST_CHANGES = 14
 _GAP = r"[ \t\r\n-]{0,3}"
 _BESIDE = r"(?:^|[^\pL0-9_.]|[\p{Han}\p{Hiragana}\p{Katakana}]|[^0-9][.])"
 _DIGITS = rf"{_BESIDE}([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
-_GROUPS = r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])([0-9]{4,8}(?:[^\pL\pN\n]{1,4}[0-9]{1,8}){1,})"
+_GROUPS = (
+    r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
+    r"([0-9]{4,8}(?:[^\pL\pN\n]{1,4}[0-9]{1,8})+)"
+)
 # Cards in groups as they are printed, whatever stands between these: four of four digits, or
 # fewer in the last; two of eight; those of American Express and Diners Club.
 _PRINTED = re.compile(

@@ -19,8 +19,8 @@ _SEED = re.compile(
 )
 _LEAD = re.compile(
     r"\W{0,3}(?:\([^)\n]{0,30}\))?(?:\s+[^\W\d_]+){0,3}?\s*"
-    r"(?::|=|\n|\b(?:is|are|sind|lauten|son|sont|sono|são|zijn|to|это)\b|是|は|—|-\s)"
-    r"[\s:\-–*`\"'\[({]*"
+    r"(?::|=|\n|\b(?:is|are|sind|lauten|son|sont|sono|são|zijn|to|это)\b|是|は|\u2014|-\s)"
+    r"[\s:\-\u2013*`\"'\[({]*"
 )
 _CODE = r"(?=[A-Za-z-]{0,12}[0-9])[A-Za-z0-9]{4,16}(?:-[A-Za-z0-9]{3,12}){0,4}"
 _CODES = re.compile(

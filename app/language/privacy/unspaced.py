@@ -1,4 +1,4 @@
-"""Values that a label announces in Chinese and Japanese, which put no blanks between words (pure)."""
+"""Values that a label announces in Chinese and Japanese, which write without blanks (pure)."""
 
 import re
 from collections.abc import Iterator
