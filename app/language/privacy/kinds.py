@@ -175,6 +175,10 @@ _GROUPS = (
     r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
     r"([0-9]{4,8}(?:[^\pL\pN\n]{1,4}[0-9]{1,8})+)"
 )
+_SPREAD = (
+    r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
+    r"([0-9]{1,2}(?:[^\pL\pN\s,;:][0-9]{1,2}){6,})"
+)
 # Cards in groups as they are printed, whatever stands between these: four of four digits, or
 # fewer in the last; two of eight; those of American Express and Diners Club.
 _PRINTED = re.compile(
@@ -223,6 +227,16 @@ def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
         if len(digits) in lengths and has_luhn(digits):
             free = found.end(1)
             yield first + found.start(1), first + free
+
+
+def _spread_card(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return a card of which each digit, or each second one, stands apart from the next alike."""
+    groups, gaps = _GROUP.findall(match.group(1)), set(_GROUP.split(match.group(1))[1:-1])
+    digits = b"".join(groups)
+    lengths = card_lengths(digits[:4].decode())
+    is_even = len({len(group) for group in groups}) == len(gaps) == 1
+    if is_even and len(digits) in lengths and has_luhn(digits):
+        yield match.span(1)
 
 
 def _aws_key(match: Any) -> Iterable[Span]:  # noqa: ANN401
@@ -303,7 +317,8 @@ FORMS: Mapping[Kind, Sequence[Form]] = {
         _form(_NETWORK, _value, "WIFI:"),
         _form(_AWS_RUN, _aws_key),
     ),
-    Kind.PAYMENT_CARD: (_form(_DIGITS, _cards), _form(_GROUPS, _printed_cards)),
+    Kind.PAYMENT_CARD: (_form(_DIGITS, _cards), _form(_GROUPS, _printed_cards),
+                        _form(_SPREAD, _spread_card)),
     Kind.IBAN: (_form(r"\b([A-Za-z]{2}[0-9]{2}[^\pL\pN]{0,3}[A-Za-z0-9]{2})", _iban),),
     Kind.EMAIL: (
         _form(

@@ -28,7 +28,8 @@ NUMERIC = (
 """Labels of numbers."""
 OPAQUE = (
     r"(?:api|access|secret|private|auth|encryption|signing|license|licence|service|account"
-    r"|subscription|shared)[ _-]?key|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
+    r"|subscription|shared|recovery|backup|network security)[ _-]?key|wpa[23]?(?:[ -]psk)?"
+    r"|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
     r"|(?:api|client|app)[ _-]?secret|(?:secret|shared)[ _-]access[ _-]key"
     r"|api[ -]?schlüssel|(?:zugriffs|zugangs|geheim)schlüssel|zugangscode|zugriffscode|geheimnis"
     r"|clave(?: (?:secreta|privada|api|de (?:la )?api|de acceso))?|secreto"

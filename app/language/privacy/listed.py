@@ -26,6 +26,12 @@ _CODE = r"(?=[A-Za-z-]{0,12}[0-9])[A-Za-z0-9]{4,16}(?:-[A-Za-z0-9]{3,12}){0,4}"
 _CODES = re.compile(
     rf"{_NUMBER}({_CODE}(?:{_APART}(?:and |und |y |et |e |i |и )?{_NUMBER}{_CODE})*)"
 )
+_LISTED_AT_ONCE = 12
+_BEFORE_BYTES = 400
+_SEED_BEFORE = re.compile(
+    rf"(?<!\w)({_SEED_WORD}(?:{_APART}{_SEED_WORD}){{11,23}})\W{{1,4}}"
+    rf"(?:is|are|ist|sind|es|son|est|sont|è|é|to|это|—)\s+[^\W\d_]{{1,8}}\s*$"
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}-[0-9]{2}-[0-9]{4}")
 _LEAST_CHARS = 8
 
@@ -34,11 +40,14 @@ def listed(data: bytes) -> Iterator[tuple[int, int]]:
     """Return the spans, in bytes, of phrases and lists of codes that labels announce."""
     for match in _LABEL.finditer(data):
         window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
-        found = _phrase(window) if match.start(1) >= 0 else _codes(window)
+        is_phrase = match.start(1) >= 0
+        found = _phrase(window) if is_phrase else _codes(window)
         if found is not None:
             start, end = found
             begin = match.end() + len(window[:start].encode())
             yield begin, begin + len(window[start:end].encode())
+        elif is_phrase and (span := _phrase_before(data, match.start(1))) is not None:
+            yield span
 
 
 def _phrase(window: str) -> tuple[int, int] | None:
@@ -46,9 +55,19 @@ def _phrase(window: str) -> tuple[int, int] | None:
     return None if found is None else found.span(1)
 
 
+def _phrase_before(data: bytes, label: int) -> tuple[int, int] | None:
+    window = data[max(0, label - _BEFORE_BYTES) : label].decode(errors="ignore")
+    found = _SEED_BEFORE.search(window)
+    if found is None:
+        return None
+    begin = label - len(window[found.start(1) :].encode())
+    return begin, begin + len(found[1].encode())
+
+
 def _codes(window: str) -> tuple[int, int] | None:
     lead = _LEAD.match(window)
-    found = None if lead is None else _CODES.match(window, lead.end())
-    if found is None or len(re.sub(r"\W", "", found[1])) < _LEAST_CHARS or _DAY.match(found[1]):
+    least = _LISTED_AT_ONCE if lead is None else _LEAST_CHARS
+    found = _CODES.match(window, len(window) - len(window.lstrip()) if lead is None else lead.end())
+    if found is None or len(re.sub(r"\W", "", found[1])) < least or _DAY.match(found[1]):
         return None
     return found.span(1)

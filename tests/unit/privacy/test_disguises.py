@@ -45,6 +45,14 @@ def test_cards_are_found_whatever_stands_between_their_groups(gap: str) -> None:
     assert masked(f"Pay {wrong} today") == f"Pay {wrong} today"
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_cards_are_found_digit_by_digit(size: int) -> None:
+    groups = ["4111111111111111"[at : at + size] for at in range(0, 16, size)]
+    for gap in "./_*|-":
+        assert masked(f"Pay {gap.join(groups)} now") == "Pay [PAYMENT_CARD] now"
+    assert masked("OID 1.3.6.1.4.1.311.21.20") == "OID 1.3.6.1.4.1.311.21.20"
+
+
 @pytest.mark.parametrize("zero", ZEROS)
 def test_digits_of_every_script_count(zero: int) -> None:
     digits = str.maketrans({str(n): chr(zero + n) for n in range(10)})
@@ -131,6 +139,11 @@ def test_secrets_of_commands_networks_and_lists_are_found() -> None:
         "Die Wiederherstellungscodes lauten: 4f7a-91bc, 8d2e-33a1 und 77b0-c4d9.": (
             "Die Wiederherstellungscodes lauten: [CREDENTIAL]."
         ),
+        "Here are my recovery codes abcde-12345 fghij-67890": (
+            "Here are my recovery codes [CREDENTIAL]"
+        ),
+        "my recovery key is ABCD-1234-EFGH": "my recovery key is [CREDENTIAL]",
+        "WPA: 8f3kd92jd2": "WPA: [CREDENTIAL]",
         "Backup codes:\n1. 83920174\n2. 55019283\nBye": "Backup codes:\n1. [CREDENTIAL]\nBye",
         # Nothing is given away.
         "docker run -u 1000:1000 image": None,
@@ -153,6 +166,7 @@ def test_a_seed_phrase_is_masked_with_all_its_words(number: int) -> None:
         f'mnemonic = "{", ".join(phrase)}"': 'mnemonic = "[CREDENTIAL]"',
         f"Recovery phrase:\n{listed}\n": "Recovery phrase:\n1. [CREDENTIAL]\n",
         f"Frase de recuperación: {' '.join(phrase)}": "Frase de recuperación: [CREDENTIAL]",
+        f"{' '.join(phrase)} is my seed phrase": "[CREDENTIAL] is my seed phrase",
     }.items():
         assert masked(text) == expected
 
