@@ -80,6 +80,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+NOT_IN_PHRASES = _words(
+    "the and for are was were has had but not our his her its which their und der die das mit den"
+    " von las los que con les des avec che della het een met oraz jest что для"
+)
+"""Words of sentences that no list of seed words has."""
 EQUALS = _words(
     "is are was be equals reads says ist sind lautet lauten war heißt heisst es son era será sea"
     " est sont était è é sono são it's c'est it\u2019s c\u2019est"

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
-from app.language.privacy.label_words import CODES, PHRASES
+from app.language.privacy.label_words import CODES, NOT_IN_PHRASES, PHRASES
 
 _BEHIND_BYTES = 1_000
 _LABEL = re2.compile(rf"(?i)(?:^|[^\pL\pN])(?:({PHRASES})|(?:{CODES}))".encode())
@@ -26,6 +27,8 @@ _CODE = r"(?=[A-Za-z-]{0,12}[0-9])[A-Za-z0-9]{4,16}(?:-[A-Za-z0-9]{3,12}){0,4}"
 _CODES = re.compile(
     rf"{_NUMBER}({_CODE}(?:{_APART}(?:and |und |y |et |e |i |и )?{_NUMBER}{_CODE})*)"
 )
+_LEAST_WORDS = 12
+_LETTERS = re.compile(r"[^\W\d_]+")
 _LISTED_AT_ONCE = 12
 _BEFORE_BYTES = 400
 _SEED_BEFORE = re.compile(
@@ -52,13 +55,23 @@ def listed(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _phrase(window: str) -> tuple[int, int] | None:
     found = _SEED.match(window)
-    return None if found is None else found.span(1)
+    if found is None:
+        return None
+    end = _length(found[1])
+    return None if end is None else (found.start(1), found.start(1) + end)
+
+
+def _length(words: str) -> int | None:
+    """Return the length of the phrase that words begin with; None: they are those of a sentence."""
+    found = _LETTERS.finditer(words)
+    kept = list(takewhile(lambda word: word[0].casefold() not in NOT_IN_PHRASES, found))
+    return kept[-1].end() if len(kept) >= _LEAST_WORDS else None
 
 
 def _phrase_before(data: bytes, label: int) -> tuple[int, int] | None:
     window = data[max(0, label - _BEFORE_BYTES) : label].decode(errors="ignore")
     found = _SEED_BEFORE.search(window)
-    if found is None:
+    if found is None or _length(found[1]) != len(found[1]):
         return None
     begin = label - len(window[found.start(1) :].encode())
     return begin, begin + len(found[1].encode())

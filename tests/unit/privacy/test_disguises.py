@@ -167,6 +167,9 @@ def test_a_seed_phrase_is_masked_with_all_its_words(number: int) -> None:
         f"Recovery phrase:\n{listed}\n": "Recovery phrase:\n1. [CREDENTIAL]\n",
         f"Frase de recuperación: {' '.join(phrase)}": "Frase de recuperación: [CREDENTIAL]",
         f"{' '.join(phrase)} is my seed phrase": "[CREDENTIAL] is my seed phrase",
+        f"Seed phrase: {' '.join(phrase)} and keep them safe": (
+            "Seed phrase: [CREDENTIAL] and keep them safe"
+        ),
     }.items():
         assert masked(text) == expected
 
@@ -174,6 +177,7 @@ def test_a_seed_phrase_is_masked_with_all_its_words(number: int) -> None:
 def test_words_behind_the_label_of_a_phrase_are_no_phrase() -> None:
     for text in (
         "Keep the seed phrase in a safe place, and never tell it to anybody whom you do not know.",
+        "The seed is watered daily and placed under bright lamps until small green leaves appear.",
         "A recovery phrase has twelve or more words, so write it down on paper and lock it away.",
     ):
         assert masked(text) == text
