@@ -156,6 +156,8 @@ class Resources:
     """All open embedders, by model; only `embedder` by default."""
     kept: dict[type[Any], Any] = field(default_factory=dict)
     """Objects of features that live as long as the process, by class."""
+    surface: str | None = None
+    """The interface through which the request came that these serve; None: the API itself."""
 
     def __post_init__(self) -> None:
         # None at first; stale once `dataclasses.replace` has changed `embedder`.

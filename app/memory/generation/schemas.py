@@ -19,6 +19,7 @@ from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
+MAX_EVENT_ID_CHARS = 256
 MAX_EVENTS = 2_000
 # If no model reads files, their bytes are not stored, not even for a while.
 _FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
@@ -43,7 +44,7 @@ class ContentEvent(WireModel):
     content: Content = Field(description="Content of the turn.")
     event_id: str | None = Field(
         None,
-        max_length=256,
+        max_length=MAX_EVENT_ID_CHARS,
         description="Id that the caller chose; a stream takes an event of the same id once.",
     )
     event_time: Timestamp | None = Field(None, description="Time of the turn.")
@@ -205,7 +206,12 @@ class GenerateMemoriesRequest(RevisionFields):
         return self
 
     def queued(
-        self, scope: Mapping[str, str], session_time: datetime | None, *, keeps_files: bool
+        self,
+        scope: Mapping[str, str],
+        session_time: datetime | None,
+        *,
+        keeps_files: bool,
+        is_told: bool,
     ) -> dict[str, Any]:
         """Return the JSON form of the `QueuedGeneration`, with the effective scope."""
         form = self.model_dump(
@@ -216,6 +222,8 @@ class GenerateMemoriesRequest(RevisionFields):
         )
         if session_time is not None:
             form["sessionTime"] = format_timestamp(session_time)
+        if is_told:
+            form["isTold"] = True
         return {**form, "scope": dict(scope)}
 
 
@@ -224,6 +232,8 @@ class QueuedGeneration(GenerateMemoriesRequest):
 
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
+    is_told: bool = False
+    """True if an agent sent the facts by a tool, as it was told them."""
 
 
 class GeneratedMemory(WireModel):

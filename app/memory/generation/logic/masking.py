@@ -76,6 +76,14 @@ class Masking:
         self.counts += found.counts
         return found.value
 
+    def across(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts said one after another, masked where only all of them show a value."""
+        if self.guard.is_idle:
+            return texts
+        masked, counts = self.guard.across(texts)
+        self.counts += Counter(counts)
+        return masked
+
     def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates masked, without those that are all mask."""
         kept = [

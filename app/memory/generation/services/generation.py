@@ -111,7 +111,8 @@ class GenerationService:
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
             made = None if origin is None else origin.create_time
-            queued = request.queued(scope, made, keeps_files=keeps_files)
+            told = self.privacy.is_told
+            queued = request.queued(scope, made, keeps_files=keeps_files, is_told=told)
             return await operations.insert(session, new.queued(key, queued))
 
     async def renew(

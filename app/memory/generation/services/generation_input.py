@@ -17,7 +17,7 @@ from app.language.topics import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
-from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest, QueuedGeneration
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
@@ -147,7 +147,7 @@ def _conversation(
     """Return the turns of the request or of its session, and their place."""
     direct, stored = request.direct_contents_source, request.vertex_session_source
     if direct is not None:
-        return direct.events, place_of(request.scope or {}, direct.events)
+        return _across(direct.events, masking), place_of(request.scope or {}, direct.events)
     events = [
         ContentEvent(
             content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
@@ -156,7 +156,34 @@ def _conversation(
     ]
     if stored is None:
         return events, None
-    return events, StreamPlace(str(stored.name_in(engine)), [row.seq for row in rows])
+    return _across(events, masking), StreamPlace(
+        str(stored.name_in(engine)), [row.seq for row in rows]
+    )
+
+
+def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
+    """Return events without values that are announced, or go on, in another part or event."""
+    parts = [part for event in events for part in event.content.parts or () if part.text]
+    texts = [part.text or "" for part in parts]
+    masked = masking.across(texts)
+    if masked == texts:
+        return events
+    rest = iter(masked)
+    return [
+        event.model_copy(
+            update={
+                "content": event.content.model_copy(
+                    update={
+                        "parts": [
+                            part.model_copy(update={"text": next(rest)}) if part.text else part
+                            for part in event.content.parts or ()
+                        ]
+                    }
+                )
+            }
+        )
+        for event in events
+    ]
 
 
 def _masking(
@@ -167,7 +194,8 @@ def _masking(
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
         return Masking(sent, sent)
-    return Masking(Guard.of(own, defaults, Place.DIRECT), sent)
+    is_told = isinstance(request, QueuedGeneration) and request.is_told
+    return Masking(Guard.of_writes(own, defaults, is_told=is_told), sent)
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:

@@ -31,7 +31,7 @@ from app.memory.memories.services.versions import find_version
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, response_of
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import UNMASKED, ColumnRole
+from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -58,7 +58,7 @@ _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
 
-TEXT_FIELDS = {*(_COLUMNS.keys() - UNMASKED), "revision_labels"}
+TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
 UNDELETE = "memories.undelete"
 """Kind of the operation that brings a memory back."""

@@ -56,7 +56,7 @@ _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
-_TEXT_FIELDS = {"session_state"}
+TEXT_FIELDS = {"display_name", "session_state"}
 """Fields in which the engine's rules about sensitive values are applied."""
 CREATE = "sessions.create"
 """The kind of the operation that creates a session."""
@@ -96,7 +96,7 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         place = Place.SESSION_EVENTS
-        request, masked = await self.privacy.admit(name, place, request, _TEXT_FIELDS)
+        request, masked = await self.privacy.admit(name, place, request, TEXT_FIELDS)
         columns = request.columns()
         parts = StateParts.of(columns["session_state"])
         chosen = _made_id(request, now) if session_id is None else session_id
@@ -153,7 +153,7 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
-        fields = _TEXT_FIELDS & changed
+        fields = TEXT_FIELDS & changed
         request, _ = await self.privacy.admit(name.engine, Place.SESSION_EVENTS, request, fields)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
