@@ -129,6 +129,7 @@ class Registry:
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
         restored: complete an engine at the end of its restore from an archive.
         archived: what archives have of features; rows that refer to others come first.
+        answers: the messages that operations answer with, by their `@type`.
         checks: what features add to `/readyz`, by name.
         is_working: decides `/healthz` of a process that runs operations.
         needs_right_clock: whether a clock that is too wrong makes the process unready.
@@ -148,6 +149,7 @@ class Registry:
     waiting_kinds: tuple[str, ...] = ()
     restored: tuple[EndOfRestore, ...] = ()
     archived: tuple[Archived, ...] = ()
+    answers: Mapping[str, type[BaseModel]] = field(default_factory=dict)
     checks: dict[str, Callable[[], Awaitable[Check]]] = field(default_factory=dict)
     is_working: Callable[[], bool] = lambda: True
     needs_right_clock: bool = False

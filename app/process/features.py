@@ -198,6 +198,7 @@ def register(resources: Resources) -> Resources:
     registry.archived = tuple(
         feature.archived for feature in FEATURES if feature.archived is not None
     )
+    registry.answers = ANSWERS
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
         registry.retries.update(feature.retries)

@@ -176,7 +176,7 @@ class _StoredError(BaseModel):
 class _StoredDetails(OperationMetadata):
     """The account of an operation as it is stored, without its times."""
 
-    type_url: Text = Field(alias="@type")
+    type_url: str = Field(alias="@type", pattern=r"^type\.googleapis\.com/[A-Za-z0-9.]{1,200}$")
     generic_metadata: OperationTimes | None = None  # type: ignore[assignment]  # added to answers
 
 

@@ -1,7 +1,7 @@
 """Checks of an archive's values, by what the API accepts: an archive can be forged."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,8 @@ from app.kernel.wire.violations import invalid_fields
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import NOT_EXPORTED, OPERATION
 
+_OF_EVERY_ANSWER = frozenset({"@type", "withdrawn"})
+
 
 @dataclass
 class LineChecks:
@@ -20,13 +22,15 @@ class LineChecks:
 
     Attributes:
         rows: by the name of a kind, its columns.
-        answers: by the kind of operations, what is relied on in their answers.
+        answers: by the kind of operations, what is relied on in their stored answers.
+        messages: by their `@type`, what operations answer with.
         latest: the last moment that has passed.
         converted: the values that a former release wrote in another form, by kind and field.
     """
 
     rows: Mapping[str, type[ArchivedRow]]
     answers: Mapping[str, type[BaseModel]]
+    messages: Mapping[str, type[BaseModel]]
     latest: datetime
     converted: Counter[str] = field(default_factory=Counter)
 
@@ -49,22 +53,24 @@ class LineChecks:
         kind, response = values["kind"], values["response"]
         if kind in NOT_EXPORTED:
             raise ValueError("operationKind: must be a kind that an archive has")
-        answer = self.answers.get(kind)
-        if answer is None or response is None:
+        if response is None:
             return
-        try:
-            answer.model_validate(response)
-        except ValidationError as error:
-            wrong = invalid_fields(error.errors(include_input=False)).violations[0]
+        answered = self.messages.get(response["@type"])
+        if answered is None:
+            raise ValueError("response.@type: must be that of an answer")
+        fields = {name: response[name] for name in response if name not in _OF_EVERY_ANSWER}
+        # What completes an answer is not stored.
+        _check_message(answered, fields, ignored="missing")
+        if (stored := self.answers.get(kind)) is not None:
+            _check_message(stored, response)
+
+
+def _check_message(message: type[BaseModel], fields: Mapping[str, Any], ignored: str = "") -> None:
+    try:
+        message.model_validate(fields)
+    except ValidationError as error:
+        errors = [one for one in error.errors(include_input=False) if one["type"] != ignored]
+        if errors:
+            wrong = invalid_fields(errors[:1]).violations[0]
             reason = wrong.description.rstrip(".")
             raise ValueError(f"response.{wrong.field}: {reason}") from None
-
-
-def checks_of(
-    archived: Sequence[tuple[Mapping[str, type[ArchivedRow]], Mapping[str, type[BaseModel]]]],
-    latest: datetime,
-) -> LineChecks:
-    """Return the checks of an archive, from what features say of their rows and answers."""
-    rows = {name: row for those, _ in archived for name, row in those.items()}
-    answers = {kind: answer for _, those in archived for kind, answer in those.items()}
-    return LineChecks(rows, answers, latest)

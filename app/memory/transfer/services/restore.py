@@ -20,7 +20,7 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.transfer.logic.checking import checks_of
+from app.memory.transfer.logic.checking import LineChecks
 from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION, USAGE
@@ -102,7 +102,8 @@ class Restore:
         self._read: list[Block] = []
         """Blocks that are not being written yet."""
         self._is_merging = False
-        """True once a block has usage, which comes last."""
+        """True once a block has usage, which comes last. It joins that of the engine, which nothing
+        could take back, so it is written at the end."""
         self._refusal = Refusal(resources)
         self._writing = WriteBehind()
 
@@ -121,13 +122,21 @@ class Restore:
             row = await engines.get(session, self._wanted.engine, even_restoring=True)
             latest = await database_now(session) + AHEAD
         self._name = name_of(row)
-        archived = self._resources.registry.archived
-        checks = checks_of([(one.rows, one.answers) for one in archived], latest)
+        registry = self._resources.registry
+        rows = {kind: one for part in registry.archived for kind, one in part.rows.items()}
+        stored = {kind: one for part in registry.archived for kind, one in part.answers.items()}
+        checks = LineChecks(rows, stored, registry.answers, latest)
         reader = ArchiveReader(str(self._name), checks)
         try:
             await self._read_all(reader, pieces)
             trailer = reader.end()
-            return self._known or await self._finish(trailer, reader.passed_over, checks.converted)
+            if self._known is not None:
+                return self._known
+            try:
+                return await self._finish(trailer, reader.passed_over, checks.converted)
+            except RefusedArchive as error:
+                held = [line for block in self._read for line in block.lines]
+                raise await self._located(held, error) from error
         except RefusedArchive:
             await self._writing.settle()
             if reader.header is not None:
@@ -159,15 +168,15 @@ class Restore:
             await self._charge()
         if self._passed is not None:
             self._passed.add(block)
+        if not self._is_merging and block.lines[-1].kind is USAGE:
+            await self._write_read()
+            self._is_merging = True
         if self._state is not None and block.last >= self._state.next_line:
             self._read.append(block)
         size = sum(read.size for read in self._read)
-        # Usage joins that of the engine, which nothing could take back: the end writes it.
-        self._is_merging = self._is_merging or block.lines[-1].kind is USAGE
-        if self._is_merging:
-            if size > _MERGED_BYTES:
-                raise refused(f"Lines {self._read[0].first} to {block.last}: too much usage.")
-        elif size >= _TOGETHER_BYTES or not self._writing.is_busy:
+        if self._is_merging and size > _MERGED_BYTES:
+            raise refused(f"Line {block.first} ({USAGE.name}): too many days and models.")
+        if not self._is_merging and (size >= _TOGETHER_BYTES or not self._writing.is_busy):
             await self._write_read()
 
     async def _write_read(self) -> None:
