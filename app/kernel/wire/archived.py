@@ -6,8 +6,8 @@ can be forged, so nothing of it is stored that a request could not have stored a
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from app.kernel.names import MAX_INT64, SESSION_ID, STORED_ID
+from app.kernel.wire.reading import MAX_VALUES
 from app.kernel.wire.violations import invalid_fields
 
 WITH_MASKS = 2
@@ -86,24 +87,31 @@ class ArchivedRow(BaseModel):
         Raises:
             WrongColumnError: a value is none that a request could have stored.
         """
-        # Of the configuration of engines: what was accepted once stays readable.
-        context = {"stored": True, _LATEST: latest}
+        for column, value in values.items():
+            # Each wrong entry of a long one would become an error, all of which are in memory.
+            if isinstance(value, dict | list) and len(value) > MAX_VALUES:
+                raise WrongColumnError(column, "", f"must have at most {MAX_VALUES} entries")
         given, converted = dict(values), list[str]()
-        while True:
-            try:
-                row = cls.model_validate(given, context=context)
-                break
-            except ValidationError as error:
-                errors = error.errors(include_url=False, include_input=False)
-            column = str(errors[0]["loc"][0])
-            convert = cls.former.get(column)
-            if convert is None or column in converted:
-                raise _wrong(column, errors) from None
-            converted.append(column)
-            given[column] = convert(given[column])
+        row = cls._validated(given, converted, latest)
         for column, description in row.contradictions():
             raise WrongColumnError(column, "", description)
         return ReadRow(given, [*converted, *row.normalise(given)])
+
+    @classmethod
+    def _validated(cls, given: dict[str, Any], converted: list[str], latest: datetime) -> Self:
+        """Return the row, once values of a former release are converted in place."""
+        try:
+            # Of the configuration of engines: what was accepted once stays readable.
+            return cls.model_validate(given, context={"stored": True, _LATEST: latest})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+        column = str(first["loc"][0])
+        convert = cls.former.get(column)
+        if convert is None or column in converted:
+            raise _wrong(column, first)
+        converted.append(column)
+        given[column] = convert(given[column])
+        return cls._validated(given, converted, latest)
 
     def contradictions(self) -> Iterable[tuple[str, str]]:
         """Return columns that contradict others of the row, each with what it must be."""
@@ -120,9 +128,9 @@ class ArchivedRow(BaseModel):
         return unlike
 
 
-def _wrong(column: str, errors: Sequence[Any]) -> WrongColumnError:
-    refused = invalid_fields(errors[:1], skipped=1).violations[0]
-    path = "" if len(errors[0]["loc"]) == 1 else refused.field
+def _wrong(column: str, error: Any) -> WrongColumnError:  # noqa: ANN401 - the shape is pydantic's
+    refused = invalid_fields([error], skipped=1).violations[0]
+    path = "" if len(error["loc"]) == 1 else refused.field
     return WrongColumnError(column, path, refused.description.rstrip("."))
 
 
@@ -138,6 +146,13 @@ def _moment(most: timedelta, description: str) -> PlainValidator:
     return PlainValidator(read)
 
 
+def _read_day(day: Any, info: ValidationInfo) -> date:  # noqa: ANN401 - pydantic hands over anything
+    latest: datetime = (info.context or {})[_LATEST]
+    if not isinstance(day, date) or not _FIRST.date() <= day <= latest.date():
+        raise ValueError("must be a day from 1970 to the present one")
+    return day
+
+
 def _any_moment(moment: Any) -> datetime:  # noqa: ANN401 - pydantic hands over anything
     if not isinstance(moment, datetime):
         raise ValueError("must be a time")  # noqa: TRY004 - pydantic reads ValueError
@@ -146,6 +161,8 @@ def _any_moment(moment: Any) -> datetime:  # noqa: ANN401 - pydantic hands over 
 
 Past = Annotated[datetime, _moment(timedelta(), "5 minutes after the database's present time")]
 """The time of something that has happened."""
+PastDay = Annotated[date, PlainValidator(_read_day)]
+"""A day of UTC that has begun."""
 Retry = Annotated[datetime, _moment(_RETRY, "a year from now")]
 """The time of another attempt."""
 Ending = Annotated[datetime, _moment(_FAR, "a thousand years from now")]

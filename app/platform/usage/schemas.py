@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, Text
+from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, PastDay, Text
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.platform.usage.logic.costs import Sums, money
@@ -181,7 +181,7 @@ def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
 class ArchivedUsage(ArchivedRow):
     """The columns of a day's usage in an archive."""
 
-    day: date
+    day: PastDay
     model_id: Text
     kind: KindName
     calls: Count

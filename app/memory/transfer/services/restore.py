@@ -275,8 +275,10 @@ class Restore:
             async with self._resources.db.in_parts().transaction() as session:
                 row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
                 state = RestoreState.of(row)
-                for line in lines if state is not None else ():
-                    await writing.write(session, self._target(row, state, self._header), [line])
+                if state is not None:
+                    target = self._target(row, state, self._header)
+                    for line in lines:
+                        await writing.write(session, target, [line])
                 raise error
         except RefusedArchive as found:
             return found

@@ -97,7 +97,8 @@ async def remove_replaced(session: Session, engine_id: int) -> int:
         replaced = table.c.engine_id == engine_id
         if name == OperationRow.__tablename__:
             replaced &= table.c.kind.not_in(_OF_ENGINE)
-        removed += (await session.execute(delete(table).where(replaced))).rowcount
+        connection = await session.connection()
+        removed += (await connection.execute(delete(table).where(replaced))).rowcount
     return removed
 
 

@@ -123,9 +123,10 @@ def _broken(kind: Kind, error: DBAPIError) -> str:
     """Return the name of the field that breaks a constraint, or of the key if none is known."""
     name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     table = table_of(kind.table)
-    parts: dict[Any, Any] = {one.name: one.columns for one in (*table.constraints, *table.indexes)}
+    parts: list[Any] = [*table.constraints, *table.indexes]
     known = {one.column for one in kind.fields}
-    columns = [column.name for column in parts.get(name, ()) if column.name in known]
+    broken = next((part.columns for part in parts if part.name == name), ())
+    columns = [column.name for column in broken if column.name in known]
     return kind.path_of((columns or [*kind.key, kind.name])[-1])
 
 
