@@ -88,7 +88,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class Archived:
-    """What archives have of a feature.
+    """The part of archives that belongs to a feature.
 
     Attributes:
         rows: by the name of a kind of lines, its columns.

@@ -346,10 +346,8 @@ class IngestionService:
         )
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
-        was_removed = stream.operation_id is not None and ended is None
-        if was_removed or (ended is not None and ended.state == OperationState.CANCELLED):
-            # A client that has cancelled an operation may have deleted it, too. A restored stream
-            # has never had one here: it is due by its rule.
+        if stream.operation_id and (ended is None or ended.state == OperationState.CANCELLED):
+            # A client may have deleted it, too; a restored stream has had none, and keeps its rule.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due, ended)
