@@ -1,8 +1,14 @@
 """Registers tasks."""
 
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived, Sweep
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
+from app.artifacts.tasks.schemas.archived import (
+    ArchivedArtifact,
+    ArchivedNamespace,
+    ArchivedPage,
+    ArchivedToolPolicy,
+)
 from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
@@ -25,4 +31,13 @@ FEATURE = Feature(
     counted=COUNTED,
     holds=repository.exists_any,
     restored=complete,
+    archived=Archived(
+        {
+            "toolPolicy": ArchivedToolPolicy,
+            "namespace": ArchivedNamespace,
+            "artifact": ArchivedArtifact,
+            "page": ArchivedPage,
+        },
+        remove=erasure.remove_of_engine,
+    ),
 )

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from app.adapters.db.examinations import CountedRows
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived, Sweep
 from app.kernel.limits import Counted
 from app.memory.ingestion.routes import router
-from app.memory.ingestion.schemas import IngestEventsResponse
-from app.memory.ingestion.services import metrics, sweeps
+from app.memory.ingestion.schemas import ArchivedStream, ArchivedStreamEvent, IngestEventsResponse
+from app.memory.ingestion.services import metrics, restored, sweeps
 from app.memory.ingestion.store import erasure, repository
 from app.platform.operations.logic.states import INGEST
 from app.web.feature import Feature, JobFunction
@@ -42,6 +42,11 @@ FEATURE = Feature(
         ),
     ),
     holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
+    restored=restored.complete,
+    archived=Archived(
+        {"stream": ArchivedStream, "streamEvent": ArchivedStreamEvent},
+        remove=erasure.remove_of_engine,
+    ),
     waiting_kinds=(INGEST,),
     gauges={"ingestion": metrics.refresh},
 )

@@ -3,10 +3,10 @@
 from functools import partial
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived, Sweep
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
-from app.memory.retention.schemas import PurgeMemoriesResponse
+from app.memory.retention.schemas import PurgeMemoriesResponse, StoredPurge
 from app.memory.retention.service import PURGE, read_samples
 from app.memory.retention.store import repository
 from app.web.feature import Feature
@@ -24,5 +24,6 @@ FEATURE = Feature(
         ),
     ),
     children=jobs.remove_of_engine,
+    archived=Archived(answers={PURGE: StoredPurge}, remove=jobs.remove_of_engine),
     response_readers={PURGE: lambda resources: partial(read_samples, clock=resources.clock)},
 )

@@ -1,9 +1,9 @@
 """Registers operations."""
 
 from app.adapters.batches import batched
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived, Sweep
 from app.platform.operations.routes import router
-from app.platform.operations.schemas import AnsweredEmpty
+from app.platform.operations.schemas import AnsweredEmpty, ArchivedOperation
 from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
@@ -20,5 +20,6 @@ FEATURE = Feature(
     ),
     erasures=erasure.ERASURES,
     examinations=EXAMINATIONS,
+    archived=Archived({"operation": ArchivedOperation}),
     gauges={"operations": metrics.refresh},
 )

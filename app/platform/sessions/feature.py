@@ -1,9 +1,17 @@
 """Registers sessions."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived, Sweep
 from app.platform.sessions.routes import router
+from app.platform.sessions.schemas.archived import (
+    ArchivedAppState,
+    ArchivedEvent,
+    ArchivedSession,
+    ArchivedUserState,
+    StoredSession,
+)
 from app.platform.sessions.schemas.sessions import AnsweredSession
+from app.platform.sessions.services import restored
 from app.platform.sessions.services.sessions import CREATE, SessionService
 from app.platform.sessions.store import erasure, repository
 from app.platform.sessions.store.examinations import COUNTED, EXAMINATIONS
@@ -20,5 +28,16 @@ FEATURE = Feature(
     examinations=EXAMINATIONS,
     counted=COUNTED,
     holds=repository.exists_any,
+    restored=restored.check,
+    archived=Archived(
+        {
+            "userState": ArchivedUserState,
+            "appState": ArchivedAppState,
+            "session": ArchivedSession,
+            "event": ArchivedEvent,
+        },
+        {CREATE: StoredSession},
+        erasure.remove_of_engine,
+    ),
     response_readers={CREATE: lambda resources: SessionService.of(resources).read_response},
 )

@@ -340,8 +340,8 @@ class IngestionService:
         )
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
-        if ended is None or ended.state == OperationState.CANCELLED:
-            # A client that has cancelled an operation may have deleted it, too.
+        if stream.operation_id and (ended is None or ended.state == OperationState.CANCELLED):
+            # A client may have deleted it, too; a restored stream has had none, and keeps its rule.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due, ended)

@@ -213,7 +213,9 @@ async def contents(
     statement = select(StreamEventRow.seq, StreamEventRow.content).where(
         key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs)
     )
-    return {seq: content for seq, content in await session.execute(statement) if content}
+    return {
+        seq: content for seq, content in await session.execute(statement) if content is not None
+    }
 
 
 @dataclass(frozen=True)

@@ -329,6 +329,19 @@ RANKS = {kind.name: place for place, kind in enumerate(KINDS)} | {
 }
 """The order of kinds in an archive."""
 
+NOT_EXPORTED = (
+    "generation.preview",
+    "engines.create",
+    "engines.update",
+    "tasks.index",
+    "tasks.embed",
+)
+"""Kinds of operations that no archive has.
+
+Those of the engine itself say nothing of the engine that the archive is written to, the texts of
+artifacts are cut there anew, and previews would be out of date.
+"""
+
 NOT_ARCHIVED = {
     "api_key_changes": "keys are of a service, not of an engine",
     "api_key_secrets": "keys are of a service, not of an engine",

@@ -26,11 +26,7 @@ class Recovery:
     later: timedelta
 
     def end(self, until: datetime) -> datetime:
-        """Return the end of a window that the archive has ending at `until`.
-
-        Raises:
-            OverflowError: it is after the year 9999.
-        """
+        """Return the end of a window that the archive has ending at `until`."""
         return until if until <= self.export_time else until + self.later
 
 

@@ -3021,6 +3021,9 @@ class RestoreReasoningEngineResponse(TypedDict):
     pastExpiry: int
     """Memories, sessions, namespaces and artifacts that have expired; the next sweep
     removes them."""
+    converted: NotRequired[dict[str, int]]
+    """Number of values that a former release stored in another form, and that were
+    converted, by kind and field, such as `event.content`."""
     warnings: list[str]
     """Sentences for the person who restores."""
 
