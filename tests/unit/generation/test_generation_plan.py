@@ -1,10 +1,11 @@
 """Verdicts to changes."""
 
 from app.language.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
-from app.memory.generation.logic.plan import PlannedChange, considered, plan
+from app.memory.generation.logic.plan import Extracted, PlannedChange, considered, plan
 
-TEA = Candidate("I like tea.", (PREFERENCES,))
+TEA = Candidate("I like tea.", (PREFERENCES,), "Me? I like tea.")
 ROME = Candidate("I live in Rome.")
+_TEA, _ROME = Extracted("I like tea.", "Me? I like tea."), Extracted("I live in Rome.", "")
 SHOWN = [[Neighbour("m1", 4, "I like coffee.", 0.5, (PERSONAL,))], []]
 
 
@@ -18,14 +19,14 @@ def test_each_kind_of_change() -> None:
         Verdict("UPDATE", (0, 1), "said again", "m1", "I like tea."),
     )
     assert changes == [
-        PlannedChange("CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new", 0),
+        PlannedChange("CREATED", None, None, "I live in Rome.", (), (_ROME,), "new", 0),
         PlannedChange(
             "UPDATED",
             "m1",
             4,
             "I like tea.",
             (PREFERENCES,),
-            ("I like tea.", "I live in Rome."),
+            (_TEA, _ROME),
             "said again",
             0,
         ),

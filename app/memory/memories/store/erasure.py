@@ -6,9 +6,11 @@ Called by `store/ledger.py` alone. All functions take part in the caller's trans
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, cast, delete, func, select, true, update
+from sqlalchemy import ColumnElement, and_, cast, delete, func, select, true, tuple_, update
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.arrays import all_of, any_of
 from app.adapters.db.session import Session
@@ -100,7 +102,7 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
 
 
 async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Empty the quotes that revisions of other memories took from the same conversations.
+    """Empty what other memories and their revisions quote of the same conversations.
 
     Call it before the memories are erased, with the engine locked as by whoever rewrites revisions.
     Locked revisions are skipped: whoever else locks them removes them, as nothing can read them any
@@ -112,14 +114,18 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         # Only engines and models quote; other operations, which may be large, are left out.
         RevisionRow.author.is_not(None),
     )
+    is_quoting = and_(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.operation_id.in_(mine),
+        RevisionRow.memory_id != all_of(memory_ids),
+        func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
+    )
+    # First those that have the contexts from the quoting revisions, which say what to look for.
+    for table, key in ((MemoryRow, MemoryRow.memory_id), (RevisionRow, RevisionRow.revision_id)):
+        await _blank_contexts(session, engine_id, table, key, is_quoting)
     quoting = (
         select(RevisionRow.revision_id)
-        .where(
-            RevisionRow.engine_id == engine_id,
-            RevisionRow.operation_id.in_(mine),
-            RevisionRow.memory_id != all_of(memory_ids),
-            func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
-        )
+        .where(is_quoting)
         .with_for_update(key_share=True, skip_locked=True)
         .cte("quoting")
     )
@@ -127,6 +133,38 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         update(RevisionRow)
         .where(RevisionRow.engine_id == engine_id, RevisionRow.revision_id.in_(select(quoting)))
         .values(extracted_memories=cast([], JSONB))
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def _blank_contexts(
+    session: Session,
+    engine_id: int,
+    table: type[MemoryRow | RevisionRow],
+    key: InstrumentedAttribute[Any],
+    is_quoting: ColumnElement[bool],
+) -> None:
+    """Empty the contexts that memories, or their revisions, have from quoting revisions."""
+    quoted = (
+        select(RevisionRow.memory_id, RevisionRow.context)
+        .where(is_quoting, RevisionRow.context.is_not(None))
+        .distinct()
+        .cte("quoted")
+    )
+    holding = (
+        select(key)
+        .where(
+            table.engine_id == engine_id,
+            tuple_(table.memory_id, table.context).in_(select(quoted)),
+        )
+        .order_by(key)
+        .with_for_update(key_share=True, skip_locked=table is RevisionRow)
+        .cte("holding")
+    )
+    await session.execute(
+        update(table)
+        .where(table.engine_id == engine_id, key.in_(select(holding)))
+        .values(context=None)
         .execution_options(synchronize_session=False)
     )
 
