@@ -17,6 +17,7 @@ from tests.support.rows import rows_with
 from tests.support.totals import held, recounted
 
 HOME = "I live in Berlin and work at Siemens."
+BOAT = "I own a boat."
 MOVED = "I live in Paris now, with my cat Minka."
 
 
@@ -85,6 +86,23 @@ async def test_a_context_is_gone_wherever_a_later_change_has_copied_it(
     assert await rows_with(database, "Minka") == {}
     assert "Tom" in ok(await client.get(path_of(other["name"])))["context"]
     assert await held(database) == await recounted(database)
+
+
+async def test_what_no_revision_tells_of_is_found_by_its_message(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    source = said("I like tea, and I live in Oslo.", BOAT)
+    operation = await run(client, runner, source, disableMemoryRevisions=True)
+    by_fact = {
+        ok(await client.get(path_of(one["memory"]["name"])))["fact"]: one["memory"]
+        for one in operation["response"]["generatedMemories"]
+    }
+    assert len(by_fact) > 2
+    await _erase(client, "delete", next(one for fact, one in by_fact.items() if "Oslo" in fact))
+    left = ok(await client.get("/memories"))["memories"]
+    assert {one["fact"]: one.get("context") for one in left} == {
+        fact: BOAT if fact == BOAT else None for fact in by_fact if "Oslo" not in fact
+    }
 
 
 async def test_an_erasure_waits_for_a_change_of_what_it_takes_quotes_from(

@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, cast, delete, func, select, true, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Subquery,
+    and_,
+    cast,
+    delete,
+    func,
+    select,
+    true,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.adapters.db.arrays import all_of, any_of
 from app.adapters.db.session import Session
@@ -121,8 +133,17 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
     )
     # First those that have the contexts from the quoting revisions, which say what to look for.
+    quotes = select(RevisionRow.memory_id, RevisionRow.context).where(is_quoting).cte("quotes")
+    near = _of_same_messages(engine_id, memory_ids).cte("near")
     for table, key in ((MemoryRow, MemoryRow.memory_id), (RevisionRow, RevisionRow.revision_id)):
-        await _blank_contexts(session, engine_id, table, key, is_quoting)
+        copied = and_(quotes.c.memory_id == table.memory_id, quotes.c.context == table.context)
+        places = ("memory_id", "source", "position")
+        is_near = and_(*(near.c[name] == getattr(table, name) for name in places))
+        found = [
+            select(key).join(other, is_same).where(table.engine_id == engine_id)
+            for other, is_same in ((quotes, copied), (near, is_near))
+        ]
+        await _blank_contexts(session, engine_id, table, key, union_all(*found).subquery())
     quoting = (
         select(RevisionRow.revision_id)
         .where(is_quoting)
@@ -137,26 +158,31 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
     )
 
 
+def _of_same_messages(
+    engine_id: int, memory_ids: Sequence[str]
+) -> Select[str, str | None, float | None]:
+    """Select memories that rest on the same messages as others, whose revisions may be gone."""
+    own, erased = aliased(MemoryRow), aliased(MemoryRow)
+    places = ("engine_id", "scope_hash", "source", "position")
+    is_same = and_(*(getattr(own, name) == getattr(erased, name) for name in places))
+    return (
+        select(own.memory_id, own.source, own.position)
+        .join(erased, is_same)
+        .where(own.engine_id == engine_id, erased.memory_id == any_of(memory_ids))
+    )
+
+
 async def _blank_contexts(
     session: Session,
     engine_id: int,
     table: type[MemoryRow | RevisionRow],
     key: InstrumentedAttribute[Any],
-    is_quoting: ColumnElement[bool],
+    found: Subquery,
 ) -> None:
-    """Empty the contexts that memories, or their revisions, have from quoting revisions."""
-    quoted = (
-        select(RevisionRow.memory_id, RevisionRow.context)
-        .where(is_quoting, RevisionRow.context.is_not(None))
-        .distinct()
-        .cte("quoted")
-    )
+    """Empty the contexts of memories or revisions by their keys."""
     holding = (
         select(key)
-        .where(
-            table.engine_id == engine_id,
-            tuple_(table.memory_id, table.context).in_(select(quoted)),
-        )
+        .where(table.engine_id == engine_id, key.in_(select(found)), table.context.is_not(None))
         .order_by(key)
         .with_for_update(key_share=True, skip_locked=table is RevisionRow)
         .cte("holding")
