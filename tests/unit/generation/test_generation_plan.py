@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from app.language.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
-from app.memory.generation.logic.plan import Extracted, PlannedChange, considered, plan
+from app.memory.generation.logic.plan import PlannedChange, QuotedFact, considered, plan
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 TEA = Candidate("I like tea.", (PREFERENCES,), "Me? I like tea.")
 ROME = Candidate("I live in Rome.")
-_TEA, _ROME = Extracted("I like tea.", "Me? I like tea."), Extracted("I live in Rome.", "")
+_TEA, _ROME = QuotedFact("I like tea.", "Me? I like tea."), QuotedFact("I live in Rome.", "")
 SHOWN = [[Neighbour("m1", 4, "I like coffee.", 0.5, (PERSONAL,))], []]
 
 
@@ -86,10 +86,10 @@ def test_of_too_many_candidates_the_last_and_the_requests_to_forget_are_consider
 
 
 def test_the_context_has_each_quote_once_and_a_bound() -> None:
-    said = [Extracted("a", "I sing."), Extracted("b", ""), Extracted("c", "I sing.")]
-    change = PlannedChange("CREATED", None, None, "a", (), (*said, Extracted("d", "Yes.")), "new")
+    said = [QuotedFact("a", "I sing."), QuotedFact("b", ""), QuotedFact("c", "I sing.")]
+    change = PlannedChange("CREATED", None, None, "a", (), (*said, QuotedFact("d", "Yes.")), "new")
     assert change.context == "I sing.\nYes."
-    assert replace(change, extracted=(Extracted("b", ""),)).context is None
-    long = replace(change, extracted=(Extracted("a", "x" * 20_000), *said))
+    assert replace(change, extracted=(QuotedFact("b", ""),)).context is None
+    long = replace(change, extracted=(QuotedFact("a", "x" * 20_000), *said))
     assert long.context == "x" * MAX_FACT_CHARS
     assert long.extracted_memories()[0] == {"fact": "a", "context": "x" * MAX_FACT_CHARS}

@@ -9,7 +9,7 @@ from app.language.facts import Candidate, Verdict
 from app.language.privacy.mask import is_only_mask
 from app.language.privacy.walk import Masked
 from app.memory.generation.logic.decisions import NewFact
-from app.memory.generation.logic.plan import Extracted, Plan, PlannedChange
+from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue
 from app.platform.privacy.logic.guard import Guard, noted
 
@@ -172,7 +172,7 @@ class Masking:
             # The text that a deleted memory had names it, and is not written.
             fact=change.fact if change.action == "DELETED" else self._of(change.fact),
             extracted=tuple(
-                Extracted(*(self._of(text, is_counted=False) for text in one))
+                QuotedFact(*(self._of(text, is_counted=False) for text in one))
                 for one in change.extracted
             ),
             field=None if change.field is None else self._field(change.field),

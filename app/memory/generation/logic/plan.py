@@ -17,7 +17,7 @@ from app.platform.engines.logic.topics import MAX_FACT_CHARS
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
 
 
-class Extracted(NamedTuple):
+class QuotedFact(NamedTuple):
     """A fact as it was extracted, and the words that it rests on; "" for a given fact."""
 
     fact: str
@@ -50,7 +50,7 @@ class PlannedChange:
     version: int | None
     fact: str | None
     topics: tuple[Topic, ...]
-    extracted: tuple[Extracted, ...]
+    extracted: tuple[QuotedFact, ...]
     reason: str
     turn: int | None = None
     field: FieldChange | None = None
@@ -143,7 +143,7 @@ def _change(
         version=near.version if near else None,
         fact=fact,
         topics=topics,
-        extracted=tuple(map(Extracted.of, based_on)),
+        extracted=tuple(map(QuotedFact.of, based_on)),
         reason=verdict.reason,
         turn=max((candidate.turn for candidate in based_on), default=None),
     )
