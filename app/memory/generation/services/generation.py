@@ -21,7 +21,7 @@ from app.memory.generation.schemas import (
     GenerateMemoriesRequest,
     VertexSessionSource,
 )
-from app.memory.generation.services.origins import Origin, admit
+from app.memory.generation.services.origins import SourceSession, admit
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
@@ -175,7 +175,7 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
-def _scope(request: GenerateMemoriesRequest, origin: Origin | None) -> dict[str, str]:
+def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, str]:
     """Return the scope of the request, or else of the session's user.
 
     Raises:

@@ -23,7 +23,7 @@ from app.memory.generation.schemas import (
     VertexSessionSource,
 )
 from app.memory.generation.services import origins
-from app.memory.generation.services.origins import Origin
+from app.memory.generation.services.origins import SourceSession
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
@@ -49,7 +49,7 @@ MAX_SESSION_EVENTS = 10_000
 class _Spoken:
     """The usable events of a session, and the number of older ones left out."""
 
-    origin: Origin
+    origin: SourceSession
     rows: Sequence[SessionEventRow]
     omitted: int
 
