@@ -203,6 +203,12 @@ class EngineName:
         """The location that holds the engine; `-` in it stands for any project or location."""
         return LocationName(self.project, self.location)
 
+    def beside(self, other: "EngineName") -> "EngineName":
+        """Return the name with the project and the location of another one in place of `-`."""
+        project = other.project if self.project == WILDCARD else self.project
+        location = other.location if self.location == WILDCARD else self.location
+        return EngineName(project, location, self.engine)
+
     def is_named(self, text: str) -> bool:
         """Return True if a name, perhaps without project and location, is this engine's.
 

@@ -94,6 +94,7 @@ async def _begun(resources: Resources, configured: str | None) -> str | None:
     access = AccessService(resources.db, resources.clock)
     if not await access.has_keys():
         await EngineService.of(resources).ensure_first()
+    await EngineService.of(resources).warn_of_encryption()
     first_key = await access.ensure_first_key(configured)
     if resources.settings.database_url is None:
         async with resources.db.transaction() as session:

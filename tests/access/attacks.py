@@ -203,8 +203,8 @@ def _purged(own: Names, victim: Victim) -> Iterator[Json]:
 def _generated(own: Names, victim: Victim) -> Iterator[Json]:
     theirs = victim.names
     own_scope = dict(own.scope)
-    for place in (own, theirs):
-        session = {"session": replace(place, session=theirs.session).full("/sessions/{session}")}
+    for name in _names_of_session(own, theirs):
+        session = {"session": name}
         yield {"vertexSessionSource": session}
         yield {"vertexSessionSource": session, "scope": own_scope}
         yield {"vertexSessionSource": session, "scope": own_scope, "validateOnly": True}
@@ -213,6 +213,23 @@ def _generated(own: Names, victim: Victim) -> Iterator[Json]:
     for scope in _scopes(own, theirs.user):
         yield {**said, "scope": scope}
         yield {**given, "scope": scope, "validateOnly": True}
+
+
+def _names_of_session(own: Names, theirs: Names) -> Iterator[str]:
+    """Return the tenant's session in its own place and in others, spelt in several ways."""
+    below = "/sessions/{session}"
+    for place in (
+        replace(own, session=theirs.session),
+        theirs,
+        replace(theirs, project=own.project, location=own.location),
+        replace(theirs, project="-", location="-"),
+        replace(theirs, engine="0" + theirs.engine),
+    ):
+        yield place.full(below)
+        yield theirs.path("reasoningEngines/{engine}" + below)
+        yield place.full(below).replace("reasoningEngines", "memoryBanks")
+    for guess in (theirs.user, theirs.session.upper(), f"{theirs.session}/events", "-", "1", "s"):
+        yield replace(theirs, session=guess).full(below)
 
 
 def _ingested(own: Names, victim: Victim) -> Iterator[Json]:

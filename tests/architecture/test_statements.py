@@ -26,6 +26,7 @@ ALLOWED = {
     "app.platform.engines.store.repository.list_deleted": "a sweep",
     "app.platform.engines.store.repository.list_restoring": "the admission of all requests",
     "app.platform.engines.store.repository.list_with_stale_vectors": "a sweep",
+    "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
     "app.memory.ingestion.store.repository.find_stranded": "a sweep",

@@ -60,13 +60,6 @@ def test_the_operation_of_a_create_lies_under_the_engine(http: httpx.Client) -> 
     assert http.get(operation["name"]).json() == operation
 
 
-def test_encryption_is_kept(vertex: Client) -> None:
-    made = vertex.agent_engines.create(
-        config={"encryption_spec": {"kms_key_name": "projects/p/keys/k"}}
-    ).api_resource
-    assert made.encryption_spec.kms_key_name == "projects/p/keys/k"
-
-
 def test_an_engine_has_an_etag_and_times(http: httpx.Client, engine: str) -> None:
     found = http.get(engine).json()
     assert found["etag"]

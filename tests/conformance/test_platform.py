@@ -4,6 +4,7 @@ Source: wire specification, section 3.2.
 """
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -243,3 +244,32 @@ async def test_memories_live_in_asynchronous_code_too(aio_platform: Client, engi
     assert (await memories.get(name=made.name)).fact == "I like tea."
     purged = await memories.purge(name=engine, filter='scope.user_id="123"', force=True)
     assert purged.response.purge_count == 1
+
+
+def test_the_quickstart_keeps_sessions_and_memories_in_two_instances(platform: Client) -> None:
+    """Google's quickstart: memories of a bank from a session of a runtime beside it."""
+    bank = platform.memory_banks.create().name
+    runtime = platform.runtimes.create().api_resource.name
+    assert bank != runtime
+    session = platform.sessions.create(name=runtime, user_id="123").response.name
+    for author, said in (("user", "I like tea."), ("model", "Noted."), ("user", "I live in Rome.")):
+        platform.sessions.events.append(
+            name=session,
+            author=author,
+            invocation_id="1",
+            timestamp=datetime.now(UTC),
+            config={"content": {"role": author, "parts": [{"text": said}]}},
+        )
+    memories = platform.memory_banks.memories
+    heard = memories.generate(name=bank, vertex_session_source={"session": session})
+    assert actions(generated(heard)) == ["CREATED", "CREATED"]
+    found = [one.memory for one in memories.retrieve(name=bank, scope=USER)]
+    assert {one.fact for one in found} == {"I like tea.", "I live in Rome."}
+    assert {one.name.rpartition("/memories/")[0] for one in found} == {bank}
+    assert [*memories.list(name=runtime)] == []
+    (near,) = memories.retrieve(
+        name=bank, scope=USER, similarity_search_params={"search_query": "drinks", "top_k": 1}
+    )
+    assert near.memory.fact == "I like tea."
+    platform.runtimes.delete(name=runtime, force=True)
+    platform.memory_banks.delete(name=bank, force=True)

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import uvicorn
 from pydantic import SecretStr
+from sqlalchemy import update
 from structlog.testing import capture_logs
 from typing_extensions import override
 
@@ -23,6 +24,7 @@ from app.adapters.postgres.files import open_private, try_lock
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from app.platform.engines.store.tables import EngineRow
 from app.process import serving
 from app.process.listening import ServeError
 from app.process.serving import open_process
@@ -137,6 +139,19 @@ async def test_a_model_that_does_not_load_is_told_at_once_and_the_rest_is_served
             (line,) = [line for line in lines if line["event"] == "embedder.warm_failed"]
     assert line["error"].startswith("RuntimeError at ")
     assert "secret" not in str(line)
+
+
+async def test_a_start_tells_of_settings_for_encryption_that_have_no_effect(
+    external: Settings, clock: FixedClock, database: Database
+) -> None:
+    for expected in (0, 1):
+        with capture_logs() as lines:
+            async with open_process(external, clock):
+                pass
+        told = [line for line in lines if line["event"] == "engine.encryption_spec_ignored"]
+        assert len(told) == expected
+        async with database.transaction() as session:
+            await session.execute(update(EngineRow).values(encryption_spec={"kmsKeyName": "k"}))
 
 
 async def test_a_server_that_ends_by_itself_ends_the_process(

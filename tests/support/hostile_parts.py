@@ -209,7 +209,6 @@ _ENGINE = {
     "labels": {"k": "v"},
     "etag": "1",
     "contextSpec": {"memoryBankConfig": _CONFIG},
-    "encryptionSpec": {"kmsKeyName": "k"},
 }
 _GENERATE = {
     "scope": _SCOPE,

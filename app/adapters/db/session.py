@@ -41,6 +41,7 @@ AfterCommit = Callable[["Database"], Awaitable[None]]
 _AFTER_COMMIT = "after_commit"
 _CALLER = "caller"
 _CLOCK = "clock"
+_ENGINES = "engines"
 _IS_DISTRIBUTED = "is_distributed"
 _NOTED = "noted"
 
@@ -58,6 +59,7 @@ class View:
 
     Attributes:
         conditions: the conditions on the scopes of visible and writable rows.
+        engines: the engines within reach; None: all.
         caller: the id of the key; None: the service itself.
         before_commit: the last step of every transaction that may write.
         audit: the row that a single-statement transaction inserts beside its change.
@@ -65,6 +67,7 @@ class View:
     """
 
     conditions: Conditions = field(default_factory=dict)
+    engines: frozenset[int] | None = None
     caller: str | None = None
     before_commit: BeforeCommit | None = None
     audit: Audit | None = None
@@ -111,7 +114,9 @@ class Database:
         for a hot statement.
         """
         database = copy(self)
-        database._view = View(caller.reach.conditions, caller.key_id, before_commit, audit)  # noqa: SLF001 - its own class
+        reach = caller.reach
+        view = View(reach.conditions, reach.engines, caller.key_id, before_commit, audit)
+        database._view = view  # noqa: SLF001 - its own class
         return database
 
     def in_parts(self) -> "Database":
@@ -229,6 +234,7 @@ class Database:
         options["info"] |= {
             _CALLER: self._view.caller,
             _CLOCK: self._clock,
+            _ENGINES: self._view.engines,
             _IS_DISTRIBUTED: self.is_distributed,
         }
         with transaction_open(conditions, self._view.caller):
@@ -345,6 +351,15 @@ def caller_of(session: Session) -> str | None:
     return key_id
 
 
+def reaches_engine(session: Session, engine_id: int) -> bool:
+    """Return True if an engine is not out of reach of the caller that a session was opened for.
+
+    For engines that a request names beside that of its path, which admission has checked.
+    """
+    engines: frozenset[int] | None = session.info[_ENGINES]
+    return engines is None or engine_id in engines
+
+
 def clock_of(session: Session) -> FixedClock | None:
     """Return the clock that replaces the database's; None outside tests."""
     clock: FixedClock | None = session.info[_CLOCK]
@@ -366,7 +381,8 @@ def note(session: Session, **facts: str) -> None:
     """Note facts that are known only inside the transaction, for its last step.
 
     `resource` is the name of the created resource, `operation` that of the operation, `engine` the
-    id of a created engine, `replayed` the request id of a repeated request.
+    id of a created engine, `replayed` the request id of a repeated request, `read` the name of
+    what the change read in another engine.
     """
     session.info[_NOTED] = {**noted(session), **facts}
 

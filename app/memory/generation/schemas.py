@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from app.kernel.errors import InvalidArgument
 from app.kernel.names import WILDCARD, EngineName, SessionName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
@@ -88,30 +87,23 @@ class DirectMemoriesSource(WireModel):
 
 
 class VertexSessionSource(WireModel):
-    """A stored session."""
+    """A stored session, of this engine or of another one in its project and location."""
 
     session: str = Field(description="Name of the session; project and location may be left out.")
     start_time: Timestamp | None = Field(None, description="Events before this time do not count.")
     end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
-    def name_in(self, engine: EngineName) -> SessionName:
-        """Parse the name of a session of the engine, which is given by its stored full name.
+    def name_beside(self, engine: EngineName) -> SessionName:
+        """Parse the name; what it leaves out of its place is that of an engine's full name.
 
         Raises:
-            InvalidArgument: the name is invalid, or names another engine's session.
+            InvalidArgument: the name is invalid.
         """
         field = "vertexSessionSource.session"
         anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
         prefix = "" if self.session.startswith("projects/") else anywhere
-        name = SessionName.parse(prefix + self.session, field)
-        given = (name.engine.project, name.engine.location)
-        stored = (engine.project, engine.location)
-        parts = zip(given, stored, strict=True)
-        if name.engine.engine != engine.engine or any(
-            part not in {WILDCARD, known} for part, known in parts
-        ):
-            raise InvalidArgument.of_field(field, "must be a session of the same engine.")
-        return SessionName(engine, name.session)
+        given = SessionName.parse(prefix + self.session, field)
+        return SessionName(given.engine.beside(engine), given.session)
 
 
 def _check_time_zone(name: str) -> str:
@@ -156,7 +148,9 @@ class GenerateMemoriesRequest(RevisionFields):
         None, description="Facts in the request; one of three sources."
     )
     vertex_session_source: VertexSessionSource | None = Field(
-        None, description="A session of this engine; one of three sources."
+        None,
+        description="A session, perhaps of another engine in the same project and location; one of"
+        " three sources.",
     )
     scope: Scope | None = Field(
         None,

@@ -69,7 +69,9 @@ class ExtractedMemory(WireModel):
     fact: str | None = Field(
         None, description="Statement as it was extracted; absent for a field of a profile."
     )
-    context: str | None = Field(None, description="Source of the statement, in words.")
+    context: str | None = Field(
+        None, description="Words of the conversation that it rests on; absent for a given fact."
+    )
     structured_data: dict[str, Any] | None = Field(
         None, description="Value of a field of a profile; absent for a fact."
     )

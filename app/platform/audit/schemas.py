@@ -27,8 +27,9 @@ class AuditEvent(WireModel):
     )
     resource: str | None = Field(
         None,
-        description="Name of the method's target, or of the resource created. Path parts that"
-        " cannot be an id are `?`.",
+        description="Name of the method's target, or of the resource created; where a generation"
+        " read a session of another engine, that engine, and in its own log the session. Path parts"
+        " that cannot be an id are `?`.",
     )
     operation: str | None = Field(None, description="Name of the long-running operation.")
     address: str | None = Field(None, description="IP address of the caller.")

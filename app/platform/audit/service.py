@@ -18,6 +18,7 @@ from app.kernel.audit import Audited, Auditor
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.kernel.failures import describe
+from app.kernel.names import SessionName
 from app.kernel.paging import PageRequest
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.store import repository
@@ -55,7 +56,9 @@ class AuditService(Auditor):
 
     @override
     async def record(self, session: Session, audited: Audited) -> None:
-        await repository.insert_events(session, [self._event(audited, noted(session))])
+        told = noted(session)
+        event = self._event(audited, told)
+        await repository.insert_events(session, [event, *_of_another(event, told)])
 
     def _event(self, audited: Audited, told: Mapping[str, str]) -> NewEvent:
         completed = replace(
@@ -136,3 +139,13 @@ class AuditService(Auditor):
             if engine_id is None:
                 return await repository.list_page_of_all(session, clause.condition, page)
             return await repository.list_page(session, engine_id, clause.condition, page)
+
+
+def _of_another(event: NewEvent, told: Mapping[str, str]) -> list[NewEvent]:
+    """Return the same event for the log of another engine in which the change read, if one."""
+    if "read" not in told:
+        return []
+    engine_id = SessionName.parse(told["read"]).engine.engine
+    return [
+        replace(event, audited=replace(event.audited, resource=told["read"], engine_id=engine_id))
+    ]

@@ -1,9 +1,9 @@
 """The wire form of engines (`ReasoningEngine`)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.fieldmask import FIELD
@@ -28,21 +28,26 @@ class ContextSpec(WireModel):
 
 
 class EncryptionSpec(WireModel):
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    """Encryption settings of an engine of an earlier release or an archive; they have no effect."""
 
     kms_key_name: str = Field(
         max_length=1024, description="Name of a key of a key management service."
     )
 
 
-UNSERVED_FIELDS = frozenset({"spec", "traffic_config"})
-"""Fields of the API for engines that run agents, which this service does not."""
-_IS_UNSERVED = "is a field of the API that this service does not serve, since it runs no agents"
+_RUNS_NO_AGENTS = "is a field of the API that this service does not serve, since it runs no agents"
+UNSERVED_FIELDS: Mapping[str, str] = {
+    "spec": _RUNS_NO_AGENTS,
+    "traffic_config": _RUNS_NO_AGENTS,
+    "encryption_spec": "is a field of the API that this service does not serve, since it encrypts"
+    " no columns: encrypt the disk or the database that holds them (docs/operations/encryption.md)",
+}
+"""Fields of the API for engines that this service does not serve, each with the reason."""
 
 
-def _refuse(value: object) -> None:
+def _refuse(value: object, info: ValidationInfo) -> None:
     if value is not None:
-        raise ValueError(f"{_IS_UNSERVED}; leave it out.")
+        raise ValueError(f"{UNSERVED_FIELDS[str(info.field_name)]}; leave it out.")
 
 
 def check_served(paths: Iterable[str]) -> None:
@@ -52,8 +57,8 @@ def check_served(paths: Iterable[str]) -> None:
         InvalidArgument: a path leads to such a field; the message names it.
     """
     for path in paths:
-        if path.partition(".")[0] in UNSERVED_FIELDS:
-            raise InvalidArgument.of_field(FIELD, f"{path[:_MAX_NAME_CHARS]} {_IS_UNSERVED}.")
+        if (reason := UNSERVED_FIELDS.get(path.partition(".")[0])) is not None:
+            raise InvalidArgument.of_field(FIELD, f"{path[:_MAX_NAME_CHARS]} {reason}.")
 
 
 _Unserved = Annotated[None, BeforeValidator(_refuse)]
@@ -87,10 +92,10 @@ class ReasoningEngineRequest(WireModel):
     )
     labels: Labels | None = Field(None, description="The caller's own labels.")
     context_spec: ContextSpec | None = Field(None, description="Configuration of its memory bank.")
-    encryption_spec: EncryptionSpec | None = Field(
+    encryption_spec: _Unserved = Field(
         None,
-        description="Encryption settings, stored and returned; this service itself encrypts"
-        " nothing.",
+        description="Not served: this service encrypts no columns. Encrypt the disk or the"
+        " database.",
     )
     spec: _Unserved = Field(None, description="Not served: no agents run here.")
     traffic_config: _Unserved = Field(None, description="Not served: no agents run here.")
@@ -123,7 +128,9 @@ class ReasoningEngine(WireModel):
         None, description="Configuration of its memory bank; absent: none was sent."
     )
     encryption_spec: EncryptionSpec | None = Field(
-        None, description="Encryption settings as sent; this service itself encrypts nothing."
+        None,
+        description="Settings that an earlier release took, or an archive had; they have no"
+        " effect.",
     )
 
     @classmethod

@@ -62,7 +62,6 @@ async def test_every_field_of_an_engine_comes_back(client: httpx.AsyncClient) ->
         "description": "Plans travel.",
         "labels": {"team": "a", "empty": ""},
         "contextSpec": {"memoryBankConfig": {"disableMemoryRevisions": True}},
-        "encryptionSpec": {"kmsKeyName": "projects/p/keys/k"},
     }
     engine = await create_engine(client, **fields)
     expected = {"name": engine["name"], **fields, "createTime": NOW, "updateTime": NOW, "etag": "1"}
@@ -93,7 +92,8 @@ async def test_fields_that_only_answers_have_are_ignored(client: httpx.AsyncClie
         ({"labels": {"": "v"}}, "labels"),
         ({"labels": {"k": "v" * 65}}, "labels"),
         ({"labels": {"k": 1}}, "labels.k"),
-        ({"encryptionSpec": {}}, "encryptionSpec.kmsKeyName"),
+        ({"encryptionSpec": {"kmsKeyName": "projects/p/keys/k"}}, "encryptionSpec"),
+        ({"encryption_spec": {}}, "encryptionSpec"),
         ({"spec": {"packageSpec": {}}}, "spec"),
         ({"contextSpec": {"memory_bank": {}}}, "contextSpec.memory_bank"),
     ],

@@ -10,9 +10,8 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
-from tests.support.bank import BAD, ENGINE, GONE, Json, field_of, listed, ok, refusal
+from tests.support.bank import ENGINE, GONE, Json, field_of, listed, ok, refusal
 from tests.support.cases import in_one_test
-from tests.support.engines import API, create_engine
 from tests.support.errors import violations
 from tests.support.generation import actions, changes, run
 from tests.support.scripted import fact, facts, written_by
@@ -118,22 +117,6 @@ async def test_a_session_without_its_engine_is_told_the_accepted_form(
     answer = await _generate(client, {"vertexSessionSource": {"session": name}})
     form = "projects/{project}/locations/{location}/reasoningEngines/{engine}/sessions/{session}"
     assert violations(answer) == {"vertexSessionSource.session": f"must have the form {form}."}
-
-
-@in_one_test("name", ["reasoningEngines/2/sessions/s", "sessions/s", "x", ""])
-async def test_another_engine_s_session_is_refused(client: httpx.AsyncClient, name: str) -> None:
-    answer = await _generate(client, {"vertexSessionSource": {"session": name}})
-    assert field_of(answer) == "vertexSessionSource.session"
-
-
-async def test_an_engine_cannot_read_another_s_session(
-    client: httpx.AsyncClient, path: str
-) -> None:
-    other = (await create_engine(client))["name"]
-    answer = await client.post(f"{API}/{other}/memories:generate", json=source(path))
-    assert refusal(answer) == BAD
-    own = {"vertexSessionSource": {"session": f"{other}{path}"}}
-    assert refusal(await client.post(f"{API}/{other}/memories:generate", json=own)) == GONE
 
 
 async def test_a_user_who_makes_no_scope_needs_one(

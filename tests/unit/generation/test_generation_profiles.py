@@ -207,7 +207,9 @@ def test_a_new_field_is_a_memory_of_its_own() -> None:
         "CREATED", None, None, "p", "name", "Ann", "new", (value,), {"name": "Ann"}
     )
     assert change.structured_content() == {"schemaId": "p", "data": {"name": "Ann"}}
-    assert change.extracted_memories() == [{"structuredData": {"name": "Ann"}}]
+    assert change.extracted_memories() == [
+        {"structuredData": {"name": "Ann"}, "context": "I'm Ann."}
+    ]
 
 
 def test_a_new_value_changes_the_memory() -> None:
@@ -266,7 +268,9 @@ def test_a_field_is_cleared_when_its_user_asks() -> None:
     assert planned([forget("name", "Forget my name.")], stored) == [("DELETED", "m1", {})]
     (change,) = plan_fields([forget("name", "Forget my name.")], stored, max_deletes=1)
     assert (change.reason, change.value) == ("asked to forget", None)
-    assert change.extracted_memories() == [{"structuredData": {"name": None}}]
+    assert change.extracted_memories() == [
+        {"structuredData": {"name": None}, "context": "Forget my name."}
+    ]
     assert planned([forget("name", "Forget my name.")], []) == []
     again = said("name", "Bea", 1)
     assert planned([forget("name", "Forget my name."), again], stored) == [

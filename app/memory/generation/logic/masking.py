@@ -9,7 +9,7 @@ from app.language.facts import Candidate, Verdict
 from app.language.privacy.mask import is_only_mask
 from app.language.privacy.walk import Masked
 from app.memory.generation.logic.decisions import NewFact
-from app.memory.generation.logic.plan import Plan, PlannedChange
+from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue
 from app.platform.privacy.logic.guard import Guard, noted
 
@@ -51,12 +51,14 @@ class Masking:
     Attributes:
         guard: the rules about what is written.
         sent: the rules about what a model is sent.
+        origin: the rules of the engine whose session is read, if it is another one.
         counts: masked values, by kind.
         only: facts left out since they would say nothing but a mask.
     """
 
     guard: Guard
     sent: Guard
+    origin: Guard | None = None
     counts: Counter[str] = field(default_factory=Counter)
     only: int = 0
     _known: dict[str, Masked] = field(default_factory=dict)
@@ -72,9 +74,11 @@ class Masking:
         Raises:
             InvalidArgument: it holds what the engine refuses.
         """
-        found = self.guard.admitted(content, "vertexSessionSource")
-        self.counts += found.counts
-        return found.value
+        for guard in filter(None, (self.origin, self.guard)):
+            found = guard.admitted(content, "vertexSessionSource")
+            self.counts += found.counts
+            content = found.value
+        return content
 
     def across(self, texts: Sequence[str]) -> Sequence[str]:
         """Return texts said one after another, masked where only all of them show a value."""
@@ -132,7 +136,14 @@ class Masking:
 
     def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked; a value that is all mask is left out."""
-        kept = [replace(one, value=self._named(one.field, one.value)) for one in found]
+        kept = [
+            replace(
+                one,
+                value=self._named(one.field, one.value),
+                source=self._of(one.source, is_counted=False),
+            )
+            for one in found
+        ]
         says = [one for one in kept if not self._is_only(one.value)]
         self.only += len(kept) - len(says)
         return says
@@ -168,7 +179,10 @@ class Masking:
             change,
             # The text that a deleted memory had names it, and is not written.
             fact=change.fact if change.action == "DELETED" else self._of(change.fact),
-            extracted=tuple(self._of(fact, is_counted=False) for fact in change.extracted),
+            extracted=tuple(
+                QuotedFact(*(self._of(text, is_counted=False) for text in one))
+                for one in change.extracted
+            ),
             field=None if change.field is None else self._field(change.field),
         )
 

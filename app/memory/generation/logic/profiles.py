@@ -23,6 +23,7 @@ from app.platform.engines.logic.config import (
     SchemaConfig,
     StructuredMemoryConfig,
 )
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _MAX_NAME_CHARS = 100
 _MAX_DESCRIPTION_CHARS = 200
@@ -138,9 +139,17 @@ class FieldChange:
     def extracted_memories(self) -> list[dict[str, Any]]:
         """Return the extraction in the form of the revision; a value taken back is null."""
         return [
-            {"structuredData": {value.field: None if value.clear else value.value}}
+            with_context(
+                {"structuredData": {value.field: None if value.clear else value.value}},
+                value.source,
+            )
             for value in self.extracted
         ]
+
+
+def with_context(extracted: dict[str, Any], quote: str) -> dict[str, Any]:
+    """Return an extracted memory in the form of a revision, with the words that it rests on."""
+    return {**extracted, "context": quote[:MAX_FACT_CHARS]} if quote else extracted
 
 
 def schemas_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> tuple[ProfileSchema, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.language import merging
 from app.language.facts import Candidate, Neighbour
 from app.memory.generation.logic.decisions import Caps, VerdictDecisions, unmet
-from app.memory.generation.logic.plan import Plan, PlannedChange, plan
+from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact, plan
 
 
 def by_rules(
@@ -61,7 +61,7 @@ def _created(candidate: Candidate) -> PlannedChange:
         version=None,
         fact=candidate.fact,
         topics=candidate.topics,
-        extracted=(candidate.fact,),
+        extracted=(QuotedFact.of(candidate),),
         reason="not consolidated",
         turn=candidate.turn,
     )

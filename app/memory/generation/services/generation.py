@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from app.adapters.db.session import Session
@@ -17,13 +16,18 @@ from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.facts import ENGINE
-from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.memory.generation.schemas import (
+    ContentEvent,
+    GenerateMemoriesRequest,
+    VertexSessionSource,
+)
+from app.memory.generation.services.origins import SourceSession, admit
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
@@ -34,8 +38,6 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
-from app.platform.sessions.store import repository as sessions
-from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
@@ -96,7 +98,8 @@ class GenerationService:
                 return known
             most = service.settings.engine_max_queued_operations
             await leases.check_queue(session, engine.engine_id, most)
-            origin = await _origin(session, engine, request, now)
+            read = request.vertex_session_source
+            origin = None if read is None else await admit(session, engine, read, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
             new = await idempotency.concerning(session, new, once, scope)
@@ -110,7 +113,7 @@ class GenerationService:
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
-            made = None if origin is None else origin.create_time
+            made = None if origin is None else origin.row.create_time
             told = self.privacy.is_told
             queued = request.queued(scope, made, keeps_files=keeps_files, is_told=told)
             return await operations.insert(session, new.queued(key, queued))
@@ -122,7 +125,7 @@ class GenerationService:
 
         Raises:
             FailedPrecondition: its revisions would expire before now.
-            NotFound: the engine does not exist.
+            NotFound: the engine does not exist, or for this caller the session that is the source.
             ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
         """
         engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
@@ -130,6 +133,9 @@ class GenerationService:
         expires = request.get("revisionExpireTime")
         if expires is not None and parse_timestamp(expires) <= new.now:
             raise not_kept(failed)
+        if (read := request.get("vertexSessionSource")) is not None:
+            # Others may have asked for the first attempt, who read what this caller may not.
+            await admit(session, engine, VertexSessionSource.model_validate(read), new.now)
         settings = self.memories.settings
         await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
         has_facts = "directMemoriesSource" in request
@@ -170,22 +176,7 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
-async def _origin(
-    session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
-) -> SessionRow | None:
-    """Return the session that is the source of the request, or None.
-
-    Raises:
-        NotFound: the session does not exist.
-        InvalidArgument: the session belongs to another engine.
-    """
-    source = request.vertex_session_source
-    if source is None:
-        return None
-    return await sessions.get(session, source.name_in(name_of(engine)), now)
-
-
-def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[str, str]:
+def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, str]:
     """Return the scope of the request, or else of the session's user.
 
     Raises:
@@ -194,11 +185,12 @@ def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[
     if request.scope is not None:
         return request.scope
     assert origin is not None
-    if "*" in origin.user_id or len(origin.user_id) > MAX_SCOPE_VALUE_CHARS:
+    user_id = origin.row.user_id
+    if "*" in user_id or len(user_id) > MAX_SCOPE_VALUE_CHARS:
         raise InvalidArgument.of_field(
             "scope", "is required: the session's user id cannot be a value of a scope."
         )
-    return {"user_id": origin.user_id}
+    return {"user_id": user_id}
 
 
 def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:

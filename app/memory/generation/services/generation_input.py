@@ -17,7 +17,14 @@ from app.language.topics import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
-from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest, QueuedGeneration
+from app.memory.generation.schemas import (
+    ContentEvent,
+    GenerateMemoriesRequest,
+    QueuedGeneration,
+    VertexSessionSource,
+)
+from app.memory.generation.services import origins
+from app.memory.generation.services.origins import SourceSession
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
@@ -28,7 +35,7 @@ from app.platform.engines.logic.config import (
 )
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.rows import config_of, privacy_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.privacy.logic.guard import Guard
 from app.platform.sessions.store import repository as sessions
@@ -37,6 +44,15 @@ from app.settings.settings import Settings
 
 MAX_SESSION_EVENTS = 10_000
 """Events of a session that are read: the last ones; the others are only counted."""
+
+
+@dataclass(frozen=True)
+class _Spoken:
+    """The usable events of a session, and the number of older ones left out."""
+
+    origin: SourceSession
+    rows: Sequence[SessionEventRow]
+    omitted: int
 
 
 @dataclass(frozen=True)
@@ -88,21 +104,22 @@ async def read(
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
         now = resources.clock.now()
-        spoken, omitted = await _session_events(session, engine, request, session_time, now)
+        source = request.vertex_session_source
+        spoken = None
+        if source is not None:
+            spoken = await _spoken(session, engine, source, session_time, now)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    masking = _masking(bank, request, resources.settings)
-    events, own_place = await asyncio.to_thread(
-        _conversation, request, spoken, name_of(engine), masking
-    )
+    masking = _masking(bank, request, spoken, resources.settings)
+    events, own_place = await asyncio.to_thread(_conversation, request, spoken, masking)
     return Material(
         events=events,
         place=place or own_place,
-        omitted_events=omitted,
+        omitted_events=spoken.omitted if spoken else 0,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
         model=resources.models.choose(generation.model if generation is not None else None),
@@ -112,53 +129,46 @@ async def read(
     )
 
 
-async def _session_events(
+async def _spoken(
     session: Session,
     engine: EngineRow,
-    request: GenerateMemoriesRequest,
+    source: VertexSessionSource,
     session_time: datetime | None,
     now: datetime,
-) -> tuple[Sequence[SessionEventRow], int]:
-    """Return the usable events of the request's session, and the number of older ones left out."""
-    source = request.vertex_session_source
-    if source is None:
-        return (), 0
-    name = source.name_in(name_of(engine))
-    row = await sessions.get(session, name, now)
-    if session_time not in {None, row.create_time}:
+) -> _Spoken:
+    """Return the usable events of a session, which the request was admitted to read."""
+    origin = await origins.find(session, engine, source, now)
+    if session_time not in {None, origin.row.create_time}:
         # Created anew under its id, maybe by another user: the caller may not read this one.
-        raise NotFound.of(name)
-    return await sessions.list_events(
+        raise NotFound.of(origin.name)
+    rows, omitted = await sessions.list_events(
         session,
-        engine.engine_id,
-        name.session,
+        origin.name.engine.engine,
+        origin.name.session,
         source.start_time,
         source.end_time,
         MAX_SESSION_EVENTS,
     )
+    return _Spoken(origin, rows, omitted)
 
 
 def _conversation(
-    request: GenerateMemoriesRequest,
-    rows: Sequence[SessionEventRow],
-    engine: EngineName,
-    masking: Masking,
+    request: GenerateMemoriesRequest, spoken: _Spoken | None, masking: Masking
 ) -> tuple[Sequence[ContentEvent], StreamPlace | None]:
     """Return the turns of the request or of its session, and their place."""
-    direct, stored = request.direct_contents_source, request.vertex_session_source
+    direct = request.direct_contents_source
     if direct is not None:
         return _across(direct.events, masking), place_of(request.scope or {}, direct.events)
+    if spoken is None:
+        return [], None
     events = [
         ContentEvent(
             content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
         )
-        for row in rows
+        for row in spoken.rows
     ]
-    if stored is None:
-        return events, None
-    return _across(events, masking), StreamPlace(
-        str(stored.name_in(engine)), [row.seq for row in rows]
-    )
+    place = StreamPlace(str(spoken.origin.name), [row.seq for row in spoken.rows])
+    return _across(events, masking), place
 
 
 def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
@@ -187,13 +197,19 @@ def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[Conten
 
 
 def _masking(
-    bank: MemoryBankConfig, request: GenerateMemoriesRequest, settings: Settings
+    bank: MemoryBankConfig,
+    request: GenerateMemoriesRequest,
+    spoken: _Spoken | None,
+    settings: Settings,
 ) -> Masking:
     """Return the masking of a generation; given facts are written as direct writes are."""
     own, defaults = bank.privacy_config, settings.privacy_defaults
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
-        return Masking(sent, sent)
+        theirs = None
+        if spoken is not None and spoken.origin.is_elsewhere:
+            theirs = Guard.of(privacy_of(spoken.origin.engine), defaults, Place.GENERATION)
+        return Masking(sent, sent, theirs)
     is_told = isinstance(request, QueuedGeneration) and request.is_told
     return Masking(Guard.of_writes(own, defaults, is_told=is_told), sent)
 

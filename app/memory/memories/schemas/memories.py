@@ -205,7 +205,8 @@ class MemoryFields(SingleRevisionFields):
     context: str | None = Field(
         None,
         max_length=MAX_FACT_CHARS,
-        description="Source of the fact, or the reason that it matters, in words.",
+        description="Source of the fact, or the reason that it matters, in words. Generation writes"
+        " here what was said that the fact rests on; a given fact has none.",
     )
     expire_time: Timestamp | None = Field(
         None,
@@ -295,7 +296,9 @@ class MemoryContentFields(WireModel):
         " the content.",
     )
     context: str | None = Field(
-        None, description="Source of the fact, or the reason that it matters, in words."
+        None,
+        description="Source of the fact, or the reason that it matters, in words. Generation writes"
+        " here what was said that the fact rests on; a given fact has none.",
     )
 
 

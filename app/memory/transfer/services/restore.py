@@ -34,6 +34,7 @@ from app.memory.transfer.store.progress import RestoreState
 from app.memory.transfer.store.writing import Target
 from app.platform.engines.logic.config import search_language
 from app.platform.engines.services.engine_cache import EngineCache
+from app.platform.engines.services.engines import warn_of_encryption
 from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -262,6 +263,8 @@ class Restore:
         assert self._header is not None
         if lines[0].kind is ENGINE:
             row = await writing.write_engine(session, row.engine_id, lines[0])
+            if row.encryption_spec is not None:
+                warn_of_encryption([row.engine_id])
         await writing.write(session, self._target(row, state, self._header), lines)
         await self._check_quotas(session, lines)
         state = replace(state, next_line=lines[-1].number + 1)

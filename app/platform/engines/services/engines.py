@@ -1,8 +1,11 @@
 """Use cases of engines: create, list, update. `retention` deletes them: it knows children."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import structlog
 
 from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
@@ -37,16 +40,18 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
+log = structlog.get_logger()
+
 DEFAULT_LOCATION = LocationName("default", "local")
 """The location of engines whose path names no project."""
 FIRST_ENGINE = EngineName(DEFAULT_LOCATION.project, DEFAULT_LOCATION.location, 1)
 """The engine that exists from the first start."""
 
 _BANK_PATH = "context_spec.memory_bank_config"
-_MASKABLE = frozenset(
-    {"display_name", "description", "labels", "context_spec", _BANK_PATH, "encryption_spec"}
-)
+_MASKABLE = frozenset({"display_name", "description", "labels", "context_spec", _BANK_PATH})
 _POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
+_MOST_LOGGED = 20
+"""Engines that a line of the log names."""
 # Request ids of creations are unique over the service: there is no engine yet.
 _NO_ENGINE = 0
 
@@ -76,6 +81,13 @@ class EngineService:
         async with self.db.transaction() as session:
             values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
             await repository.insert_once(session, values)
+
+    async def warn_of_encryption(self) -> None:
+        """Log which engines have encryption settings, which have no effect."""
+        async with self.db.snapshot() as session:
+            found = await repository.list_with_encryption(session, _MOST_LOGGED + 1)
+        if found:
+            warn_of_encryption(found[:_MOST_LOGGED], has_more=len(found) > _MOST_LOGGED)
 
     async def create(
         self,
@@ -184,6 +196,16 @@ class EngineService:
         return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
 
 
+def warn_of_encryption(engine_ids: Sequence[int], *, has_more: bool = False) -> None:
+    """Log that the encryption settings of engines have no effect."""
+    log.warning(
+        "engine.encryption_spec_ignored",
+        engines=[str(engine_id) for engine_id in engine_ids],
+        has_more=has_more,
+        help="Nothing is encrypted by it: see docs/operations/encryption.md.",
+    )
+
+
 def _parent_of_new(location: LocationName) -> LocationName:
     named = WILDCARD not in {location.project, location.location}
     if not named and location.project != location.location:
@@ -240,7 +262,6 @@ def _values(request: ReasoningEngineRequest, changed: frozenset[str]) -> dict[st
         "description": request.description,
         "labels": request.labels or {},
         "bank_config": config.wire() if config is not None else None,
-        "encryption_spec": request.encryption_spec and request.encryption_spec.wire(),
     }
     wanted = {"bank_config" if path.startswith("context_spec") else path for path in changed}
     return {column: value for column, value in columns.items() if column in wanted}

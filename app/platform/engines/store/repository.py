@@ -118,6 +118,15 @@ async def is_live(session: Session, engine_id: int) -> bool:
     return (await session.execute(statement)).first() is not None
 
 
+async def list_with_encryption(session: Session, limit: int) -> Sequence[int]:
+    """Return engines of any project that have encryption settings; for the log of a start."""
+    statement = select(EngineRow.engine_id).where(
+        EngineRow.encryption_spec.is_not(None), EngineRow.delete_time.is_(None)
+    )
+    ordered = statement.order_by(EngineRow.engine_id).limit(limit)
+    return (await session.execute(ordered)).scalars().all()
+
+
 async def list_deleted(session: Session, limit: int) -> Sequence[int]:
     """Return engines that are hidden but not removed yet, of any project; for a sweep."""
     statement = select(EngineRow.engine_id).where(EngineRow.delete_time.is_not(None))

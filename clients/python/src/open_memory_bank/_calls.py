@@ -367,7 +367,8 @@ class CreateMemory(TypedDict, total=False):
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -407,8 +408,8 @@ class CreateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None
@@ -840,7 +841,8 @@ class GenerateMemories(TypedDict, total=False):
     direct_memories_source: types.DirectMemoriesSource | None
     """Facts in the request; one of three sources."""
     vertex_session_source: types.VertexSessionSource | None
-    """A session of this engine; one of three sources."""
+    """A session, perhaps of another engine in the same project and location; one of
+    three sources."""
     scope: Mapping[str, str] | None
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
@@ -2105,7 +2107,8 @@ class UpdateMemory(TypedDict, total=False):
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -2185,8 +2188,8 @@ class UpdateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None
@@ -2344,8 +2347,8 @@ class ValidateReasoningEngine(TypedDict, total=False):
     """The caller's own labels."""
     context_spec: types.ContextSpec | None
     """Configuration of its memory bank."""
-    encryption_spec: types.EncryptionSpec | None
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryption_spec: None
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: None
     """Not served: no agents run here."""
     traffic_config: None

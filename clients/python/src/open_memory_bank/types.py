@@ -202,7 +202,7 @@ class AnsweredEngine(_AnsweredEngineBase):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings as sent; this service itself encrypts nothing."""
+    """Settings that an earlier release took, or an archive had; they have no effect."""
 
 
 _AnsweredImportBase = TypedDict(
@@ -254,7 +254,8 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -467,8 +468,9 @@ class AuditEvent(TypedDict):
     method: str
     """Method of the API, or the kind of the operation that has ended."""
     resource: NotRequired[str | None]
-    """Name of the method's target, or of the resource created. Path parts that cannot be
-    an id are `?`."""
+    """Name of the method's target, or of the resource created; where a generation read a
+    session of another engine, that engine, and in its own log the session. Path parts
+    that cannot be an id are `?`."""
     operation: NotRequired[str | None]
     """Name of the long-running operation."""
     address: NotRequired[str | None]
@@ -951,7 +953,8 @@ class CreateMemoryRequest(TypedDict):
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -1080,7 +1083,8 @@ class Empty(TypedDict):
 
 
 class EncryptionSpec(TypedDict):
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    """Encryption settings of an engine of an earlier release or an archive; they have no
+    effect."""
 
     kmsKeyName: str
     """Name of a key of a key management service."""
@@ -1398,7 +1402,7 @@ class ExtractedMemory(TypedDict):
     fact: NotRequired[str | None]
     """Statement as it was extracted; absent for a field of a profile."""
     context: NotRequired[str | None]
-    """Source of the statement, in words."""
+    """Words of the conversation that it rests on; absent for a given fact."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Value of a field of a profile; absent for a fact."""
 
@@ -1460,7 +1464,8 @@ class GenerateMemoriesRequest(TypedDict):
     directMemoriesSource: NotRequired[DirectMemoriesSource | None]
     """Facts in the request; one of three sources."""
     vertexSessionSource: NotRequired[VertexSessionSource | None]
-    """A session of this engine; one of three sources."""
+    """A session, perhaps of another engine in the same project and location; one of
+    three sources."""
     scope: NotRequired[dict[str, str] | None]
     """Exact key of the collection that the memories belong to. Required, unless the
     source is a session: then absent means its `user_id`."""
@@ -1676,7 +1681,8 @@ class KnownMemory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -1880,7 +1886,8 @@ class Memory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: dict[str, str]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: str
@@ -2051,7 +2058,8 @@ class MemoryRevision(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: dict[str, str]
     """The scope of the memory, which never changes."""
     createTime: str
@@ -2658,7 +2666,7 @@ class ReasoningEngine(TypedDict):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings as sent; this service itself encrypts nothing."""
+    """Settings that an earlier release took, or an archive had; they have no effect."""
 
 
 class ReasoningEngineRequest(TypedDict):
@@ -2672,8 +2680,8 @@ class ReasoningEngineRequest(TypedDict):
     """The caller's own labels."""
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank."""
-    encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Encryption settings, stored and returned; this service itself encrypts nothing."""
+    encryptionSpec: NotRequired[None]
+    """Not served: this service encrypts no columns. Encrypt the disk or the database."""
     spec: NotRequired[None]
     """Not served: no agents run here."""
     trafficConfig: NotRequired[None]
@@ -3050,7 +3058,8 @@ class RestoredContent(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
 
 
 class RetrieveMemoriesRequest(TypedDict):
@@ -3903,7 +3912,8 @@ class UpdateMemoryRequest(TypedDict):
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -3989,7 +3999,7 @@ class UsageSums(TypedDict):
 
 
 class VertexSessionSource(TypedDict):
-    """A stored session."""
+    """A stored session, of this engine or of another one in its project and location."""
 
     session: str
     """Name of the session; project and location may be left out."""
