@@ -62,7 +62,7 @@ async def is_left(resources: Resources) -> bool:
 async def test_a_write_that_ends_after_the_switch(
     resources: Resources, now: Changed, embedder: ScriptedEmbedder, clock: FixedClock
 ) -> None:
-    service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
+    service, backlog = ReembeddingService.of(now.resources), Backlog.of(now.resources)
     writer = SlowWriter(resources, embedder)
     await writer.begin()
     assert (await now.reembedded())["response"]["embeddingModel"] == NEW

@@ -1,7 +1,6 @@
 """Registers memories."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
 from app.memory.memories.routes import router
 from app.memory.memories.schemas.answers import AnsweredMemory
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
@@ -16,9 +15,10 @@ FEATURE = Feature(
     kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
     answers={"Memory": AnsweredMemory},
     sweeps=(
-        Sweep(
+        spread(
             "memories without traits",
-            spread(repository.find_without_cues, ledger.backfill_search_hints),
+            repository.find_without_cues,
+            ledger.backfill_search_hints,
             order=1,
         ),
     ),

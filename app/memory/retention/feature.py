@@ -3,7 +3,6 @@
 from functools import partial
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
 from app.memory.retention.schemas import PurgeMemoriesResponse
@@ -17,11 +16,8 @@ FEATURE = Feature(
     kinds=("memories.purge",),
     answers={"PurgeMemoriesResponse": PurgeMemoriesResponse},
     sweeps=(
-        Sweep("memories", spread(repository.find_gone, jobs.remove_gone)),
-        Sweep(
-            "revisions",
-            spread(repository.find_expired_revisions, repository.remove_expired_revisions),
-        ),
+        spread("memories", repository.find_gone, jobs.remove_gone),
+        spread("revisions", repository.find_expired_revisions, repository.remove_expired_revisions),
     ),
     children=jobs.remove_of_engine,
     response_readers={PURGE: lambda resources: partial(read_samples, clock=resources.clock)},

@@ -1,7 +1,6 @@
 """Registers sessions."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
 from app.platform.sessions.routes import router
 from app.platform.sessions.schemas.sessions import AnsweredSession
 from app.platform.sessions.services.sessions import CREATE, SessionService
@@ -14,7 +13,7 @@ FEATURE = Feature(
     routers=(router,),
     kinds=(CREATE, "sessions.delete"),
     answers={"Session": AnsweredSession},
-    sweeps=(Sweep("sessions", spread(erasure.find_expired, erasure.remove_expired)),),
+    sweeps=(spread("sessions", erasure.find_expired, erasure.remove_expired),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
     examinations=EXAMINATIONS,

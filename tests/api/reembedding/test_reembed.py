@@ -271,7 +271,7 @@ async def test_where_memories_keep_changing_the_last_few_wait_for_their_vectors(
     now.embedder.meddle = None
     assert done["response"]["embeddingModel"] == NEW
     assert len(await wrong_vectors(resources, now.embedder)) > 0
-    await Backlog(now.resources).run()
+    await Backlog.of(now.resources).run()
     assert await wrong_vectors(resources, now.embedder) == []
 
 

@@ -60,7 +60,7 @@ async def test_soon_after_the_end_of_the_write(
     await working
     assert (await stored_vectors(resources))["I am slow."] == [OLD]
 
-    assert await Backlog(now.resources).run() == 1
+    assert await Backlog.of(now.resources).run() == 1
 
     assert (await stored_vectors(resources))["I am slow."] == [OLD, NEW]
 
@@ -71,7 +71,7 @@ async def test_with_the_sweep_where_the_worker_was_gone_by_then(
     clock: FixedClock,
     embedder: ScriptedEmbedder,
 ) -> None:
-    service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
+    service, backlog = ReembeddingService.of(now.resources), Backlog.of(now.resources)
     writer = SlowWriter(resources, embedder)
     await writer.begin()
     await now.reembedded()
@@ -105,5 +105,5 @@ async def test_a_vector_that_came_too_late_is_not_kept(resources: Resources, now
         new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
         await ledger.create(session, writing, new)
     assert (await stored_vectors(resources))["I am late."] == []
-    assert await Backlog(now.resources).run() == 1
+    assert await Backlog.of(now.resources).run() == 1
     assert (await stored_vectors(resources))["I am late."] == [NEW]
