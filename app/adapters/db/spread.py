@@ -36,6 +36,7 @@ Key = tuple[Any, ...]
 """The key of a row, of which the engine's id is the first part; tables without engines have one."""
 KeyColumns = Sequence[InstrumentedAttribute[Any]]
 """The columns of such a key."""
+_Columns = Sequence[ColumnElement[Any] | InstrumentedAttribute[Any]]
 Selected = Select[*tuple[Any, ...]]
 """A statement that selects keys."""
 Changed = TypeVar("Changed")
@@ -60,7 +61,7 @@ class Search:
     but_below: Collection[str] = ()
     only: Key | None = None
 
-    def bounded(self, keys: Selected, columns: KeyColumns) -> Selected:
+    def bounded(self, keys: Selected, columns: _Columns) -> Selected:
         """Bound a statement that selects these columns of a key; its order stays."""
         # Only where there are any: the plan of every other search is as it was.
         if self.but:
@@ -94,7 +95,7 @@ def _text(part: object) -> str:
     return "" if part is None else str(part)
 
 
-def _name(columns: KeyColumns) -> ColumnElement[str]:
+def _name(columns: _Columns) -> ColumnElement[str]:
     """Return the expression of the name of a row.
 
     An expression, since with a join to the names a plan would sort all that is due.

@@ -78,11 +78,12 @@ class IndexSweep:
             if not await indexes.can_be_used(session):
                 return
             known = await indexes.list_known(session)
-            likely = await indexes.list_likely(session, memories, settings.tuning.max_scope_indexes)
+            search = batches.search(settings.tuning.max_scope_indexes)
+            likely = await indexes.list_likely(session, memories, search)
             most = await self._most(session)
             left = most - len(known)
             for key in likely:
-                if key in known or batches.leaves_out(key):
+                if key in known:
                     continue
                 if left <= 0:
                     if most < settings.tuning.max_scope_indexes:

@@ -79,9 +79,12 @@ class Backlog:
             return engine_id, await repository.claim(session, engine_id, keys, lease)
 
         passed = [(engine_id,) for engine_id in away]
-        search = self.batches.search(settings.tuning.reembed_batch_rows, passed)
-        found = await self.batches.changed(repository.find_due, claim, search)
-        return [claimed for _, claimed in found.changed if claimed[1]]
+        while True:
+            search = self.batches.search(settings.tuning.reembed_batch_rows, passed)
+            tried = await self.batches.changed(repository.find_due, claim, search)
+            # Where all that was found has failed, others come after it.
+            if tried.changed or not tried.found:
+                return [claimed for _, claimed in tried.changed if claimed[1]]
 
     async def _put_back(self, engine_id: int, memory_ids: Sequence[str]) -> None:
         pause = timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
