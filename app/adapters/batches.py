@@ -83,6 +83,8 @@ class _LeftOut:
     def add(self, what: str, key: Key, now: datetime) -> None:
         """Leave out a row, or all of its engine where that has too many."""
         rows = self.until.setdefault(what, {})
+        if key[:1] in rows:
+            return
         rows[key] = now + _LEFT_OUT_FOR
         theirs = [other for other in rows if other[0] == key[0]]
         if len(theirs) > _MOST_OF_ENGINE or len(rows) > _MOST:

@@ -4,11 +4,10 @@ Rows that are due are written by SQL, the failing ones first in line; a trigger 
 others are done at once, the failing ones after an hour in which nothing refuses them any more.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from itertools import chain
 
 import httpx
 import psycopg
@@ -18,12 +17,9 @@ from psycopg import sql
 from structlog.testing import capture_logs
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import ServiceError
-from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.reembedding import jobs as reembedding
 from app.memory.reembedding.services.work import Backlog
 from app.memory.retrieval.jobs import INDEX, IndexSweep
 from app.platform.upkeep.jobs import SWEEP
@@ -266,7 +262,7 @@ def _insert(connection: psycopg.Connection, table: str, values: Mapping[str, str
     ).format(
         sql.Identifier(table),
         sql.SQL(", ").join(map(sql.Identifier, given)),
-        sql.SQL(", ").join(sql.SQL(value) for value in given.values()),  # type: ignore[arg-type]  # of the table above
+        sql.SQL(", ").join(sql.SQL(value) for value in given.values()),
         to,
     )
     connection.execute(statement)
@@ -280,7 +276,10 @@ def _seed(url: str, case: Case, rows: int) -> None:
             b"insert into engines (engine_id, project, location, version, create_time,"
             b" update_time) values (2, 'default', 'local', 1, now(), now())"
         )
-        for table, values in {**case.also, **({case.table: case.values} if case.values else {})}.items():
+        for table, values in {
+            **case.also,
+            **({case.table: case.values} if case.values else {}),
+        }.items():
             _insert(connection, table, values, rows)
 
 
@@ -349,3 +348,35 @@ async def test_rows_that_fail_stop_no_others(
     await _work(resources, case.sweep)
     await _work(resources, case.sweep)
     assert _left(database_url, case) == []
+
+
+@pytest.mark.plain_postgres("Triggers are made on one server alone.")
+@pytest.mark.parametrize("name", ["sessions without events", "operations"])
+@pytest.mark.parametrize("state", ["53100", "25006", "40001", "57P01"])
+async def test_errors_of_the_database_end_a_sweep_and_leave_no_row_out(
+    resources: Resources, database_url: str, name: str, state: str
+) -> None:
+    case = CASES[name]
+    _seed(database_url, case, 3)
+    with _poisoned(database_url, case, 1, state), pytest.raises(ServiceError):
+        await _work(resources, case.sweep)
+    await _work(resources, case.sweep)
+    assert _left(database_url, case) == []
+
+
+@pytest.mark.plain_postgres("Triggers are made on one server alone.")
+async def test_a_service_with_a_failing_row_is_ready_and_its_sweep_counts_as_done(
+    client: httpx.AsyncClient, resources: Resources, database_url: str
+) -> None:
+    case = CASES["streams with waiting events"]
+    _seed(database_url, case, 5)
+    with _poisoned(database_url, case, 3), capture_logs() as lines:
+        await UpkeepService.of(resources).sweep()
+    assert [line for line in lines if line["event"] == "sweep.failed"] == []
+    assert _left(database_url, case) == [1, 2, 3]
+    assert (await client.get("http://test/readyz")).status_code == 200
+    await UpkeepService.of(resources).show_sweeps()
+    done = REGISTRY.get_sample_value(
+        "memory_bank_sweep_last_timestamp_seconds", {"what": case.sweep}
+    )
+    assert done
