@@ -185,7 +185,13 @@ class Ledger:
         if (obstacle := self._obstacle(memory, version, now)) is not None:
             return obstacle
         if version > 1 and (before is None or before.expires <= now):
-            return "REVISION_NOT_KEPT"
+            if not memory.deleted or version != memory.version:
+                return "REVISION_NOT_KEPT"
+            expires = memory.expires
+            if expires is not None and expires <= now:
+                expires = self._recomputed_expiry(name, now)
+            self._change(name, "UNDELETED", now, (memory.fact, memory.title), (expires, revising))
+            return "RESTORED"
         if before is None or before.action == "DELETED":
             self.delete(name, now, revising)
             return "DELETED"
