@@ -121,7 +121,8 @@ async def test_a_deletion_that_kept_no_revision_is_undone(
     path = await _path(client, "tea", disableMemoryRevisions=True, ttl="3600s")
     before = ok(await client.get(path))
     await _path(client, "milk")
-    deletion = ok(await client.request("DELETE", path, json={"disableMemoryRevisions": True}))
+    await configure(client, disableMemoryRevisions=True)
+    deletion = ok(await client.delete(path))
     # Also where it would have expired meanwhile, as with `:undelete`.
     clock.advance(HOUR)
     done = await undo(client, runner, deletion["name"])
@@ -136,10 +137,11 @@ async def test_a_deletion_that_kept_no_revision_is_undone(
 
 
 async def test_a_later_deletion_is_not_taken_for_the_one_that_kept_no_revision(
-    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+    client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
     path = await _path(client, "tea")
-    deletion = ok(await client.request("DELETE", path, json={"disableMemoryRevisions": True}))
+    await configure(client, disableMemoryRevisions=True)
+    deletion = ok(await client.delete(path))
     ok(await client.post(f"{path}:undelete"))
     clock.advance(HOUR)
     ok(await client.delete(path))
