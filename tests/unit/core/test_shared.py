@@ -106,18 +106,25 @@ async def test_equal_keys_share_work_and_others_do_not() -> None:
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
 async def test_after_the_first_the_next_does_the_work(*, is_cancelled: bool) -> None:
-    work, flights = _Work(), SingleFlight[int]()
-    first, *others = await _asked(flights, work, 3)
+    begun = 0
+
+    async def work() -> int:
+        nonlocal begun
+        begun += 1
+        number = begun
+        await asyncio.sleep(0.01)
+        if number == 1:
+            raise ValueError("no")
+        return number
+
+    flights = SingleFlight[int]()
+    first, *others = [asyncio.create_task(flights.result(b"key", work)) for _ in range(3)]
+    await asyncio.sleep(0)
     if is_cancelled:
         first.cancel()
-    else:
-        work.fails = True
-        work.end.set()
     with pytest.raises(asyncio.CancelledError if is_cancelled else ValueError):
         await first
-    work.fails = False
-    work.end.set()
-    assert await asyncio.gather(*others) == [2, 2]
+    assert [await one for one in others] == [2, 2]
 
 
 async def test_who_waits_and_is_cancelled_stops_nobody() -> None:
@@ -126,4 +133,4 @@ async def test_who_waits_and_is_cancelled_stops_nobody() -> None:
     second.cancel()
     await asyncio.sleep(0)
     work.end.set()
-    assert await asyncio.gather(first, third) == [1, 1]
+    assert [await first, await third] == [1, 1]
