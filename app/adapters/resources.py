@@ -1,7 +1,7 @@
 """The long-lived collaborators of a process, opened once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,7 +14,6 @@ from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Database, Session
-from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Erasure
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders, open_models, open_readers
@@ -31,10 +30,6 @@ ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, A
 """Replace the names in a stored response by the present resources."""
 EventListener = Callable[[Session, Any], Awaitable[None]]
 """Run in the transaction that has changed events of a session."""
-RemoveBatch = Callable[[Session, int], Awaitable[int]]
-"""Remove up to a number of rows in the caller's transaction; return the count."""
-FindRows = Callable[[Session, int], Awaitable[Sequence[Key]]]
-"""Find the keys of up to a number of rows of any engine, the oldest first, without locks."""
 RemoveOfEngine = Callable[[Session, int, int], Awaitable[int]]
 """Remove up to a number of an engine's rows in the caller's transaction; return the count.
 

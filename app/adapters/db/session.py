@@ -153,7 +153,7 @@ class Database:
         """Open a transaction that commits when the block ends and rolls back if it raises.
 
         The server ends it after two minutes, unless the caller says that it writes no vectors: the
-        vectors of a former model must not appear long after a switch (`list_with_stale_vectors`).
+        vectors of a former model must not appear long after a switch (`find_with_stale_vectors`).
 
         Raises:
             Aborted: a concurrent transaction won, or the transaction took too long; as an

@@ -1,6 +1,7 @@
 """Registers tasks."""
 
-from app.adapters.resources import Archived, Sweep
+from app.adapters.batches import swept
+from app.adapters.resources import Archived
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
 from app.artifacts.tasks.schemas.archived import (
@@ -22,8 +23,8 @@ FEATURE = Feature(
     kinds=(INDEX, EMBED),
     jobs=lambda: {INDEX: jobs.index, EMBED: jobs.embed},
     sweeps=(
-        Sweep("artifacts", jobs.remove_expired),
-        Sweep("namespaces", jobs.remove_expired_namespaces),
+        swept("artifacts", jobs.remove_expired),
+        swept("namespaces", jobs.remove_expired_namespaces),
     ),
     children=erasure.remove_of_engine,
     erasures=ERASURES,

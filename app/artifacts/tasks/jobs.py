@@ -8,13 +8,12 @@ from functools import partial
 from itertools import islice
 from typing import Self
 
-from app.adapters.batches import in_spread_batches
+from app.adapters.batches import Batches
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.services import sweeps
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
 from app.artifacts.tasks.store import contents, erasure, repository, vectors
@@ -241,19 +240,19 @@ class _Embedding:
         return await vectors.list_lacking(session, self.name, now, after, limit)
 
 
-async def remove_expired(resources: Resources) -> int:
+async def remove_expired(batches: Batches) -> int:
     """Free the artifacts that can no longer be read; return how many rows that were."""
-    settings = resources.settings
-    return await sweeps.remove_expired(
-        resources.db, _grace(settings), settings.tuning.sweep_batch_rows
-    )
+    grace = _grace(batches.resources.settings)
+    find, remove = erasure.find_expired, erasure.remove_expired
+    # By namespace, which a transaction locks before anything in it.
+    return await batches.spread(partial(find, grace), partial(remove, grace), shared=3)
 
 
-async def remove_expired_namespaces(resources: Resources) -> int:
+async def remove_expired_namespaces(batches: Batches) -> int:
     """Remove the empty namespaces past their time; return how many."""
-    grace = _grace(resources.settings)
+    grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired_namespaces, erasure.remove_expired_namespaces
-    return await in_spread_batches(resources, partial(find, grace), partial(remove, grace))
+    return await batches.spread(partial(find, grace), partial(remove, grace))
 
 
 def _grace(settings: Settings) -> timedelta:

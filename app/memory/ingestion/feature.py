@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from app.adapters.batches import swept
 from app.adapters.db.examinations import CountedRows
-from app.adapters.resources import Archived, Sweep
+from app.adapters.resources import Archived
 from app.kernel.limits import Counted
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.schemas import ArchivedStream, ArchivedStreamEvent, IngestEventsResponse
@@ -26,9 +27,9 @@ FEATURE = Feature(
     kinds=(INGEST,),
     jobs=_jobs,
     sweeps=(
-        Sweep("stranded streams", sweeps.reopen, order=-1),
-        Sweep("event ids", sweeps.forget_old_ids),
-        Sweep("streams", sweeps.forget_old_streams),
+        swept("stranded streams", sweeps.reopen, order=-1),
+        swept("event ids", sweeps.forget_old_ids),
+        swept("streams", sweeps.forget_old_streams),
     ),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,

@@ -1,7 +1,7 @@
 """Registers memories."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Archived, Sweep
+from app.adapters.resources import Archived
 from app.memory.memories.routes import router
 from app.memory.memories.schemas.answers import AnsweredMemory
 from app.memory.memories.schemas.archived import ArchivedMemory, ArchivedVector, StoredMemory
@@ -17,9 +17,10 @@ FEATURE = Feature(
     kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
     answers={"Memory": AnsweredMemory},
     sweeps=(
-        Sweep(
+        spread(
             "memories without traits",
-            spread(repository.find_without_cues, ledger.backfill_search_hints),
+            repository.find_without_cues,
+            ledger.backfill_search_hints,
             order=1,
         ),
     ),

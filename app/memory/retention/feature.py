@@ -3,7 +3,7 @@
 from functools import partial
 
 from app.adapters.batches import spread
-from app.adapters.resources import Archived, Sweep
+from app.adapters.resources import Archived
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
 from app.memory.retention.schemas import PurgeMemoriesResponse, StoredPurge
@@ -17,11 +17,8 @@ FEATURE = Feature(
     kinds=("memories.purge",),
     answers={"PurgeMemoriesResponse": PurgeMemoriesResponse},
     sweeps=(
-        Sweep("memories", spread(repository.find_gone, jobs.remove_gone)),
-        Sweep(
-            "revisions",
-            spread(repository.find_expired_revisions, repository.remove_expired_revisions),
-        ),
+        spread("memories", repository.find_gone, jobs.remove_gone),
+        spread("revisions", repository.find_expired_revisions, repository.remove_expired_revisions),
     ),
     children=jobs.remove_of_engine,
     archived=Archived(answers={PURGE: StoredPurge}, remove=jobs.remove_of_engine),

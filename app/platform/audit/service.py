@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -121,13 +120,6 @@ class AuditService(Auditor):
         clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
         async for rows in exported(repository.KEY, partial(self._page, engine_id, clause)):
             yield [AuditEvent.from_row(row) for row in rows]
-
-    async def remove_old(self, session: Session, limit: int) -> int:
-        """Remove events past their retention; return their number; for a sweep."""
-        kept = self.settings.audit_retention_seconds
-        if kept is None:
-            return 0
-        return await repository.remove_old(session, timedelta(seconds=kept), limit)
 
     def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
         return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)

@@ -1,7 +1,7 @@
 """Registers sessions."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Archived, Sweep
+from app.adapters.resources import Archived
 from app.platform.sessions.routes import router
 from app.platform.sessions.schemas.archived import (
     ArchivedAppState,
@@ -22,7 +22,7 @@ FEATURE = Feature(
     routers=(router,),
     kinds=(CREATE, "sessions.delete"),
     answers={"Session": AnsweredSession},
-    sweeps=(Sweep("sessions", spread(erasure.find_expired, erasure.remove_expired)),),
+    sweeps=(spread("sessions", erasure.find_expired, erasure.remove_expired),),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
     examinations=EXAMINATIONS,

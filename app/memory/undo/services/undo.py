@@ -69,7 +69,9 @@ class UndoService:
             changing = requested.engine_id, _changing_id(requested)
             source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
-            if not await repository.has_traces(session, *changing, now):
+            if not await repository.has_traces(
+                session, *changing, now
+            ) and not await repository.list_deleted(session, changing, now):
                 raise _nothing_to_undo(source)
             new = await idempotency.within(session, new, once, requested.scopes)
             new = new.noting(undoneOperation=requested.name, **noted(masked))

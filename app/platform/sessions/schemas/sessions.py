@@ -160,8 +160,9 @@ class Session(WireModel):
     )
     create_time: Timestamp = Field(description="Time of its creation.")
     update_time: Timestamp = Field(
-        description="The `timestamp` of the newest event, or the time of a later change, within"
-        " the session's life so far. Filters and orders use the time of the last change."
+        description="A microsecond after the `timestamp` of the newest event, or the time of a"
+        " later change; not before the creation. Filters and orders use the time of the last"
+        " change."
     )
     expire_time: Timestamp = Field(description="Time at which it is deleted with its events.")
     etag: str = Field(description="Version of the session, for conditional requests.")

@@ -301,8 +301,9 @@ class AnsweredSession(_AnsweredSessionBase):
     createTime: NotRequired[str]
     """Time of its creation."""
     updateTime: NotRequired[str]
-    """The `timestamp` of the newest event, or the time of a later change, within the
-    session's life so far. Filters and orders use the time of the last change."""
+    """A microsecond after the `timestamp` of the newest event, or the time of a later
+    change; not before the creation. Filters and orders use the time of the last
+    change."""
     expireTime: NotRequired[str]
     """Time at which it is deleted with its events."""
     etag: NotRequired[str]
@@ -3400,8 +3401,9 @@ class Session(TypedDict):
     createTime: str
     """Time of its creation."""
     updateTime: str
-    """The `timestamp` of the newest event, or the time of a later change, within the
-    session's life so far. Filters and orders use the time of the last change."""
+    """A microsecond after the `timestamp` of the newest event, or the time of a later
+    change; not before the creation. Filters and orders use the time of the last
+    change."""
     expireTime: str
     """Time at which it is deleted with its events."""
     etag: str
@@ -3880,8 +3882,9 @@ class UndoneMemory(TypedDict):
     action: str
     """`DELETED`: it did not exist before the operation. `UPDATED`: it has its earlier
     content again. `RESTORED`: it was deleted, and exists again."""
-    previousRevision: str
-    """Full name of the last revision that the operation made of it."""
+    previousRevision: NotRequired[str | None]
+    """Full name of the last revision that the operation made of it; absent: it kept
+    none."""
 
 
 class UpdateMemoryRequest(TypedDict):
