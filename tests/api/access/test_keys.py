@@ -154,7 +154,7 @@ _VALUE = "must have 1 to 1024 characters, without *"
 @in_one_test(
     ("fields", "field", "description"),
     [
-        ({"displayName": None}, "displayName", "input should be a valid string."),
+        ({"displayName": None}, "displayName", "must be a string."),
         ({"displayName": ""}, "displayName", "string should have at least 1 character."),
         ({"displayName": " "}, "displayName", "must be printable, and not blank"),
         ({"displayName": "a\x1b[2Jb"}, "displayName", "must be printable, and not blank"),
@@ -163,7 +163,7 @@ _VALUE = "must have 1 to 1024 characters, without *"
         ({"roles": ["owner"]}, "roles[0]", _ROLES),
         ({"roles": ["user", 0]}, "roles[1]", _ROLES),
         ({"roles": ["USER"]}, "roles[0]", _ROLES),
-        ({"roles": "user"}, "roles", "input should be a valid list."),
+        ({"roles": "user"}, "roles", "must be a list."),
         ({"roles": None}, "body", "must have at least one of roles and permissions"),
         ({"permissions": []}, "permissions", _SIZE),
         ({"projects": []}, "projects", _SIZE),
@@ -194,7 +194,7 @@ _VALUE = "must have 1 to 1024 characters, without *"
         (
             {"scopeConditions": {"user_id": 42}},
             "scopeConditions.user_id",
-            "input should be a valid list.",
+            "must be a list.",
         ),
         (
             {"scopeConditions": {"user_id": [str(n) for n in range(101)]}},
