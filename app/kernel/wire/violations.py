@@ -16,9 +16,7 @@ def invalid_fields(errors: Sequence[Any], *, skipped: int = 0) -> InvalidArgumen
     `skipped` is the number of leading path parts outside the message.
     """
     named = errors[:MAX_VIOLATIONS]
-    violations = [
-        FieldViolation(_path(item["loc"][skipped:]), described(item)) for item in named
-    ]
+    violations = [FieldViolation(_path(item["loc"][skipped:]), described(item)) for item in named]
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
@@ -62,6 +60,8 @@ _WORDS = {
 }
 """The words of JSON for a value of the wrong type, where pydantic names types of Python."""
 _FORMS = {
+    "extra_forbidden": "is not a field of this message.",
+    "missing": "is required.",
     "string_too_short": "must have at least {min_length} characters.",
     "string_too_long": "must have at most {max_length} characters.",
     "too_short": "must have at least {min_length} elements; got {actual_length}.",
@@ -76,18 +76,14 @@ _BEGINNING = "Input should "
 def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
     """Return what a field must be, from one of pydantic's errors, in words of JSON."""
     kind, text = str(item["type"]), str(item["msg"])
-    if kind in _WORDS:
-        return f"must be {_WORDS[kind]}."
     if kind in _FORMS:
-        return _FORMS[kind].format_map(item["ctx"])
-    match kind:
-        case "extra_forbidden":
-            return "is not a field of this message."
-        case "missing":
-            return "is required."
-        case "value_error":
-            return text.removeprefix("Value error, ")
-        case _ if text.startswith(_BEGINNING):
-            return "must " + text.removeprefix(_BEGINNING) + "."
-        case _:
-            return "must have another form."
+        return _FORMS[kind].format_map(item.get("ctx") or {})
+    if kind == "value_error":
+        return text.removeprefix("Value error, ")
+    if kind in _WORDS:
+        word = _WORDS[kind]
+    elif text.startswith(_BEGINNING):
+        return "must " + text.removeprefix(_BEGINNING) + "."
+    else:
+        word = "of another form"
+    return f"must be {word}."

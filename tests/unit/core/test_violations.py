@@ -10,15 +10,16 @@ from pydantic_core.core_schema import ErrorType
 
 from app.kernel.wire.violations import invalid_fields
 
-_NUMBERS = (
-    ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "actual_length")
-    + ("max_digits", "decimal_places", "whole_digits", "expected_version")
-    + ("tz_expected", "tz_actual")
-)
-_TEXTS = (
-    ("pattern", "expected", "error", "class", "field_type", "discriminator", "tag", "method_name")
-    + ("expected_tags", "encoding", "encoding_error", "attribute", "expected_schemes", "class_name")
-)
+_NUMBERS = [
+    *("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "actual_length"),
+    *("max_digits", "decimal_places", "whole_digits", "expected_version"),
+    *("tz_expected", "tz_actual"),
+]
+_TEXTS = [
+    *("pattern", "expected", "error", "class", "field_type", "discriminator", "tag"),
+    *("expected_tags", "encoding", "encoding_error", "attribute", "expected_schemes"),
+    *("class_name", "method_name"),
+]
 _CONTEXT: dict[str, Any] = {**dict.fromkeys(_NUMBERS, 3), **dict.fromkeys(_TEXTS, "x")}
 _OF_OBJECTS = {
     *("is_instance_of", "is_subclass_of", "callable_type", "dataclass_exact_type"),

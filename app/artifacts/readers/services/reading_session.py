@@ -91,9 +91,7 @@ def _time() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _not_ready(
-    resources: Resources, name: NamespaceName, indexing: Sequence[str]
-) -> Aborted:
+async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> Aborted:
     async with resources.db.snapshot() as session:
         failure = await last_failure(session, name.memory.engine.engine, indexing)
     message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."
@@ -142,9 +140,7 @@ async def _read_namespace(
     return opened, inside.indexing
 
 
-async def _checked(
-    resources: Resources, opened: OpenNamespace, request: Reading
-) -> OpenNamespace:
+async def _checked(resources: Resources, opened: OpenNamespace, request: Reading) -> OpenNamespace:
     if not opened.artifacts:
         raise await _unreadable(resources, opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:
