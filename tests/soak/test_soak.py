@@ -29,7 +29,7 @@ _SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
 _SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
 _DISK, _DISK_SIZE = "disk", "8g"
 _MODEL_SECONDS = 0.05
-_WARM_REQUESTS = 2_000
+_WARM_REQUESTS = 1_000
 """Requests after which memory is first measured: caches fill with requests, not with time, which
 tells nothing where the machine does other work."""
 _LAST_ANSWERS_SECONDS = 60

@@ -57,13 +57,15 @@ async def index(job: Job, resources: Resources) -> None:
         if row is None:
             raise _gone()
         await contents.remove_chunks(session, place)
+    seconds = resources.settings.tuning.task_index_seconds
+    limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(resources.settings.tuning.task_index_seconds) as limit:
+        async with limit:
             values = await _cut(job, resources.settings, place, row)
     except TimeoutError:
         if not limit.expired():
             raise
-        message = f"The text took more than {resources.settings.tuning.task_index_seconds:g} s."
+        message = f"The text took more than {seconds:g} s."
         raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
     await _end(job, resources.settings, place, values)
 
