@@ -62,15 +62,12 @@ _WORDS = {
 _FORMS = {
     "extra_forbidden": "is not a field of this message.",
     "missing": "is required.",
-    "string_too_short": "must have at least {min_length} characters.",
-    "string_too_long": "must have at most {max_length} characters.",
-    "too_short": "must have at least {min_length} elements; got {actual_length}.",
-    "too_long": "must have at most {max_length} elements; got {actual_length}.",
     "string_pattern_mismatch": "must match the pattern {pattern}.",
     "union_tag_invalid": "must have as {discriminator} one of {expected_tags}.",
     "union_tag_not_found": "must have {discriminator}.",
 }
-_BEGINNING = "Input should "
+_DEMAND = " should "
+_COUNTED = " after validation, not "
 
 
 def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
@@ -82,8 +79,8 @@ def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
         return text.removeprefix("Value error, ")
     if kind in _WORDS:
         word = _WORDS[kind]
-    elif text.startswith(_BEGINNING):
-        return "must " + text.removeprefix(_BEGINNING) + "."
+    elif _DEMAND in text:
+        return f"must {text.partition(_DEMAND)[2].replace(_COUNTED, '; got ')}."
     else:
         word = "of another form"
     return f"must be {word}."

@@ -29,7 +29,7 @@ _OF_OBJECTS = {
 }
 """What only values that are no JSON, or types that no schema of ours has, can be at fault for."""
 _PYTHON = re.compile(
-    r"\b(?:dict|dictionary|tuple|set|frozenset|None|NoneType|bool|boolean|int|float|str|bytes|mapping"
+    r"\b(?:dict|dictionary|tuple|set|frozenset|None|NoneType|bool|boolean|int|float|str|valid bytes|mapping"
     r"|instance|class|[Ii]nput|object to extract|parse|unicode)\b"
 )
 
@@ -79,7 +79,7 @@ class _Message(BaseModel):
         ("inner", {"number": 1.5}, "must be an integer."),
         ("labels", [], "must be an object."),
         ("names", {}, "must be a list."),
-        ("names", ["a", "b"], "must have at most 1 elements; got 2."),
+        ("names", ["a", "b"], "must have at most 1 item; got 2."),
         ("pair", "x", "must be a list."),
         ("is_on", "perhaps", "must be true or false."),
         ("share", "x", "must be a number."),
