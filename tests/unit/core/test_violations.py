@@ -29,8 +29,8 @@ _OF_OBJECTS = {
 }
 """What only values that are no JSON, or types that no schema of ours has, can be at fault for."""
 _PYTHON = re.compile(
-    r"\b(?:dict|dictionary|tuple|set|frozenset|None|NoneType|bool|boolean|int|float|str|valid bytes|mapping"
-    r"|instance|class|[Ii]nput|object to extract|parse|unicode)\b"
+    r"\b(?:dict|dictionary|tuple|set|frozenset|None|NoneType|bool|boolean|int|float|str"
+    r"|valid bytes|mapping|instance|class|[Ii]nput|object to extract|parse|unicode)\b"
 )
 
 
