@@ -137,6 +137,10 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 client: setup ## Rewrite the generated files of clients/python from openapi/openapi.json
 	$(BIN)/python -m scripts.make_client
 
+.PHONY: figures
+figures: setup ## Write the tables of benchmarks/figures.toml into README and documentation
+	$(BIN)/python -m scripts.make_figures
+
 .PHONY: docs
 docs: setup ## Write the reference pages from the code and build the documentation into site/
 	$(BIN)/python -m scripts.make_reference

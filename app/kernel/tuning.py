@@ -165,6 +165,8 @@ class Tuning:
     """Longest `info` or `error` output, which is never stored."""
     task_index_at_once_bytes: Annotated[NonNegativeInt, Field(le=8 * _MIB)] = _MIB
     """Longest text that is cut into pieces before the upload's answer."""
+    task_index_seconds: PositiveFloat = 600.0
+    """Longest work on the text of one artifact; an artifact that takes longer has no text."""
     task_upload_seconds: PositiveFloat = 3600.0
     """After how long an upload that did not end is swept."""
     task_sweep_grace_seconds: NonNegativeFloat = 2.0

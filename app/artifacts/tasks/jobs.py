@@ -45,6 +45,7 @@ async def index(job: Job, resources: Resources) -> None:
     Chunks written by an aborted attempt are deleted first.
 
     Raises:
+        DeadlineExceeded: the text takes too long.
         NotFound: the artifact is gone.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
@@ -55,9 +56,26 @@ async def index(job: Job, resources: Resources) -> None:
         if row is None:
             raise _gone()
         await contents.remove_chunks(session, place)
+    seconds = resources.settings.tuning.task_index_seconds
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            values = await _cut(job, resources.settings, place, row)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        message = f"The text took more than {seconds:g} s."
+        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+    await _end(job, resources.settings, place, values)
+
+
+async def _cut(
+    job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
+) -> dict[str, object]:
+    """Store the chunks of a text; return the columns of the artifact that is ready then."""
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
-        coming = chunks(text, cutting_of(resources.settings))
+        coming = chunks(text, cutting_of(settings))
         count, end, language = 0, 0, ""
         while batch := await asyncio.to_thread(_take, coming):
             await job.step()
@@ -68,7 +86,7 @@ async def index(job: Job, resources: Resources) -> None:
             count, end = count + len(batch), batch[-1].end
     tokens = tokens_of_length(end)
     values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens}
-    await _end(job, resources.settings, place, {**values, "language": language or None})
+    return {**values, "language": language or None}
 
 
 async def _end(

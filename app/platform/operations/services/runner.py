@@ -39,12 +39,14 @@ log = structlog.get_logger()
 RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
 """Transient failures."""
 # The model client has already retried the first two as long as a client should wait; a token
-# budget lasts a day; a generation that used up its plans is not paid for again unasked.
+# budget lasts a day; a generation that used up its plans is not paid for again unasked; a text
+# that took too long takes as long again.
 _FINAL = (
     Reason.MODEL_TIMEOUT,
     Reason.MODEL_RATE_LIMITED,
     Reason.TOKEN_BUDGET_EXHAUSTED,
     Reason.SCOPE_KEEPS_CHANGING,
+    Reason.TEXT_TAKES_TOO_LONG,
 )
 # A retry waits between half of its delay and the whole, so that failures spread out.
 _JITTER = 0.5
