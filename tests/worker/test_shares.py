@@ -57,7 +57,7 @@ class _Work:
     async def until_ended(self, *operations: str) -> None:
         async with asyncio.timeout(_LONG_SECONDS):
             for operation in operations:
-                while (await stored(self._database, operation)).state != "SUCCEEDED":
+                while (await stored(self._database, operation)).state != "SUCCEEDED":  # noqa: ASYNC110 - in Postgres
                     await asyncio.sleep(0.01)
 
 
