@@ -1,18 +1,19 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
-from app.language.facts import Candidate
+from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
 from app.memory.generation.logic.outcomes import Dropped
-from app.memory.generation.logic.profiles import FieldValue
+from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
 from app.memory.generation.logic.prompts import conversation, extraction
 from app.memory.generation.logic.replies import (
     ExtractedFact,
@@ -30,6 +31,8 @@ from app.memory.generation.services.turns import files_of, lines_of, turn_of
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
 _MIN_PIECE_TOKENS = 200
+_PIECE_SECONDS = 0.05
+"""Time for which the built-in rules hold a thread."""
 _MAX_FILES = 20
 MAX_FILE_BYTES = 12 * 1024 * 1024
 """Decoded bytes of one request's files; providers accept 20 MB of JSON, which is longer."""
@@ -59,28 +62,56 @@ class Extracted:
 
 
 async def by_rules(material: Material) -> Extracted:
-    """Extract with the built-in rules, off the event loop."""
-    return await asyncio.to_thread(_by_rules, material)
+    """Extract with the built-in rules, off the event loop, a piece at a time.
+
+    Between two pieces the thread is free for others: it belongs to the whole process.
+    """
+    turns, reading = await asyncio.to_thread(_reading, material)
+    values: list[FieldValue] = []
+    await _in_pieces(reading.steps())
+    if material.profiles:
+        await _in_pieces(_filled(turns, material.profiles, values))
+    candidates = await asyncio.to_thread(reading.found) if material.guide.topics else []
+    dropped = [
+        Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in reading.left_out
+    ]
+    skipped = [
+        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
+    ]
+    return Extracted(candidates, values, dropped, skipped_files=skipped)
 
 
-def _by_rules(material: Material) -> Extracted:
+def _reading(material: Material) -> tuple[list[Turn], rules.Reading]:
     turns = [turn_of(event) for event in material.events]
     guide = material.guide
-    left_out: list[Candidate] = []
-    candidates = rules.extract(
+    reading = rules.Reading(
         turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
-        left_out=left_out,
     )
-    skipped = [
-        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
-    ]
-    values = profiles.by_rules(turns, material.profiles) if material.profiles else []
-    dropped = [Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in left_out]
-    return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
+    return turns, reading
+
+
+def _filled(
+    turns: Sequence[Turn], schemas: Sequence[ProfileSchema], values: list[FieldValue]
+) -> Iterator[None]:
+    """Add the values of profiles, a statement at a time."""
+    for said in profiles.by_rules(turns, schemas):
+        values += said
+        yield
+
+
+async def _in_pieces(steps: Iterator[None]) -> None:
+    while await asyncio.to_thread(_do_piece, steps):
+        pass
+
+
+def _do_piece(steps: Iterator[None]) -> bool:
+    """Do steps for a while; return False if there are no more."""
+    end = monotonic() + _PIECE_SECONDS
+    return any(monotonic() >= end for _ in steps)
 
 
 @dataclass(frozen=True)
