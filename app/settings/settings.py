@@ -173,6 +173,12 @@ class Settings(
     generation_max_forgets: int = Field(
         20, ge=0, description="Memories that one generation may delete because a user asked for it."
     )
+    generation_max_chars: int = Field(
+        2_000_000,
+        ge=10_000,
+        description="Characters of the conversation that one request to generate may bring, its"
+        " files left out. Of longer sessions and streams, about as much is read at a time.",
+    )
 
     privacy_defaults: PrivacyConfig = Field(
         default_factory=built_in_rules,
