@@ -219,11 +219,22 @@ class GenerateMemoriesRequest(RevisionFields):
         return {**form, "scope": dict(scope)}
 
 
+class ReadTo(WireModel):
+    """The place of an event in its session."""
+
+    timestamp: Timestamp
+    seq: int
+
+
 class QueuedGeneration(GenerateMemoriesRequest):
     """A request as it is queued for a worker."""
 
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
+    read_to: ReadTo | None = None
+    """The last event that earlier rounds have read; None: this is the first round."""
+    answered: dict[str, Any] | None = None
+    """The response of the earlier rounds."""
 
 
 class GeneratedMemory(WireModel):

@@ -17,6 +17,7 @@ from app.language.topics import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
+from app.memory.generation.logic.rounds import count_fitting
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
@@ -29,14 +30,29 @@ from app.platform.engines.logic.config import (
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
 from app.platform.privacy.logic.guard import Guard
 from app.platform.sessions.store import repository as sessions
-from app.platform.sessions.store.tables import SessionEventRow
+from app.platform.sessions.store.repository import EventPlace, EventSpan
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.settings.settings import Settings
 
 MAX_SESSION_EVENTS = 10_000
 """Events of a session that are read: the last ones; the others are only counted."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The part of a conversation that a generation reads.
+
+    Attributes:
+        session_time: the creation time of the session that is the source, if known.
+        place: the place of the request's events, if they are part of a larger source.
+        read_to: the last event of the session that earlier rounds have read; None: there are none.
+    """
+
+    session_time: datetime | None = None
+    place: StreamPlace | None = None
+    read_to: EventPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -50,12 +66,14 @@ class Material:
             than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
+        read_to: the last event of the session that is read, if another round has to read more.
         remembered: the revisions of a memory that the model is shown, the present one included.
     """
 
     events: Sequence[ContentEvent]
     place: StreamPlace | None
     omitted_events: int
+    read_to: EventPlace | None
     guide: Guide
     takes_facts: bool
     model: TextModel | None
@@ -73,13 +91,12 @@ async def read(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    session_time: datetime | None,
-    place: StreamPlace | None,
+    origin: Origin,
 ) -> Material:
     """Read the engine and the conversation in a snapshot of its own.
 
-    With `session_time`, a source session must have been created at that time. `place` is the place
-    of the request's own events, if they are part of a larger source.
+    Of a session, as much is read as one generation takes. It must have been created at the time
+    that `origin` names, if any.
 
     Raises:
         NotFound: the engine or the session is gone.
@@ -87,8 +104,18 @@ async def read(
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
-        now = resources.clock.now()
-        spoken, omitted = await _session_events(session, engine, request, session_time, now)
+        source = request.vertex_session_source
+        spoken = _SessionPart()
+        if source is not None:
+            asked = source.name_in(name_of(engine))
+            row = await sessions.get(session, asked, resources.clock.now())
+            if origin.session_time not in {None, row.create_time}:
+                # Created anew under its id, maybe by another user: the caller may not read this.
+                raise NotFound.of(asked)
+            span = EventSpan(asked.session, source.start_time, source.end_time, origin.read_to)
+            most = resources.settings.generation_max_chars
+            is_preview = bool(request.validate_only)
+            spoken = await _session_part(session, row, span, most, is_preview=is_preview)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
@@ -97,12 +124,13 @@ async def read(
     revisions = consolidation.revisions_per_candidate_count
     masking = _masking(bank, request, resources.settings)
     events, own_place = await asyncio.to_thread(
-        _conversation, request, spoken, name_of(engine), masking
+        _conversation, request, spoken.events, name_of(engine), masking
     )
     return Material(
         events=events,
-        place=place or own_place,
-        omitted_events=omitted,
+        place=origin.place or own_place,
+        omitted_events=spoken.omitted,
+        read_to=spoken.read_to,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
         model=resources.models.choose(generation.model if generation is not None else None),
@@ -112,30 +140,36 @@ async def read(
     )
 
 
-async def _session_events(
-    session: Session,
-    engine: EngineRow,
-    request: GenerateMemoriesRequest,
-    session_time: datetime | None,
-    now: datetime,
-) -> tuple[Sequence[SessionEventRow], int]:
-    """Return the usable events of the request's session, and the number of older ones left out."""
-    source = request.vertex_session_source
-    if source is None:
-        return (), 0
-    name = source.name_in(name_of(engine))
-    row = await sessions.get(session, name, now)
-    if session_time not in {None, row.create_time}:
-        # Created anew under its id, maybe by another user: the caller may not read this one.
-        raise NotFound.of(name)
-    return await sessions.list_events(
-        session,
-        engine.engine_id,
-        name.session,
-        source.start_time,
-        source.end_time,
-        MAX_SESSION_EVENTS,
-    )
+@dataclass(frozen=True)
+class _SessionPart:
+    """The events of a session that one generation reads.
+
+    Attributes:
+        omitted: the number of older ones that no generation reads.
+        read_to: the last one, if another round has to read more.
+    """
+
+    events: Sequence[SessionEventRow] = ()
+    omitted: int = 0
+    read_to: EventPlace | None = None
+
+
+async def _session_part(
+    session: Session, row: SessionRow, span: EventSpan, most_bytes: int, *, is_preview: bool
+) -> _SessionPart:
+    """Return the usable events of a session up to a length, at least one.
+
+    A preview has a single round, which reads the newest.
+    """
+    places, omitted = await sessions.list_places(session, row.engine_id, span, MAX_SESSION_EVENTS)
+    ordered = places[::-1] if is_preview else places
+    count = max(count_fitting((place.size_bytes for place in ordered), most_bytes), 1)
+    left = max(len(places) - count, 0)
+    if is_preview:
+        places, omitted, left = places[left:], omitted + left, 0
+    read = places[:count]
+    events = await sessions.events_at(session, row.engine_id, row.session_id, read)
+    return _SessionPart(events, omitted, read[-1] if left else None)
 
 
 def _conversation(

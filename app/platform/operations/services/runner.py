@@ -113,6 +113,24 @@ class Job:
         if not await queue.restart_attempts(session, self.claim.owned):
             raise LeaseLost
 
+    async def go_on(
+        self,
+        session: Session,
+        now: datetime,
+        details: dict[str, Any],
+        request: dict[str, Any] | None = None,
+    ) -> None:
+        """Requeue the partly done operation, in the transaction of what is done.
+
+        `details` are added to its metadata; a `request` for the rest replaces its own.
+
+        Raises:
+            LeaseLost: this worker no longer owns the operation.
+        """
+        ended = (now, self.keep)
+        if not await leases.go_on(session, self.claim.owned, ended, now, details, request):
+            raise LeaseLost
+
     async def note(self, session: Session, details: dict[str, Any]) -> None:
         """Add to the metadata of the running operation; no effect if its lease was lost."""
         await repository.note(session, self.claim.owned, details)
