@@ -12,7 +12,7 @@ a service put into the prompt. Facts keep the language and wording of their sour
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
@@ -28,6 +28,7 @@ from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
+from app.language.steps import whole
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
@@ -67,11 +68,10 @@ def extract(
     in the third person are added to `left_out`.
     """
     reading = Reading(turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person)
-    for _ in reading.steps():
-        pass
+    found = whole(reading.steps())
     if left_out is not None:
         left_out += reading.left_out
-    return reading.found()
+    return found
 
 
 class Reading:
@@ -100,8 +100,8 @@ class Reading:
         self._settings = _Settings(tuple(topics), now, time_zone, third_person, tongue)
         self._found: list[Candidate] = []
 
-    def steps(self) -> Iterator[None]:
-        """Read everything; yield after each sentence."""
+    def steps(self) -> Generator[None, None, list[Candidate]]:
+        """Read everything, with a step for each sentence; return what `extract` returns."""
         spoken = [_Spoken()]
         for n, turn in self._theirs:
             spoken.append(_Spoken())
@@ -109,9 +109,6 @@ class Reading:
             yield from _hear(_Heard(turn, n, question), spoken[-1], spoken[-2], self._settings)
         for lines in spoken:
             yield from self._understand(lines)
-
-    def found(self) -> list[Candidate]:
-        """Return the candidates, of equal statements only the last."""
         return _without_repeats(self._found)
 
     def _understand(self, lines: Sequence["_Line"]) -> Iterator[None]:

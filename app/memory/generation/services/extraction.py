@@ -1,9 +1,8 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
@@ -26,13 +25,12 @@ from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.turns import files_of, lines_of, turn_of
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
 _MIN_PIECE_TOKENS = 200
-_PIECE_SECONDS = 0.05
-"""Time for which the built-in rules hold a thread."""
 _MAX_FILES = 20
 MAX_FILE_BYTES = 12 * 1024 * 1024
 """Decoded bytes of one request's files; providers accept 20 MB of JSON, which is longer."""
@@ -62,23 +60,18 @@ class Extracted:
 
 
 async def by_rules(material: Material) -> Extracted:
-    """Extract with the built-in rules, off the event loop, a piece at a time.
-
-    Between two pieces the thread is free for others: it belongs to the whole process.
-    """
+    """Extract with the built-in rules, off the event loop."""
     turns, reading = await asyncio.to_thread(_reading, material)
-    values: list[FieldValue] = []
-    await _in_pieces(reading.steps())
-    if material.profiles:
-        await _in_pieces(_filled(turns, material.profiles, values))
-    candidates = await asyncio.to_thread(reading.found) if material.guide.topics else []
+    candidates = await in_pieces(reading.steps())
+    values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
     dropped = [
         Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in reading.left_out
     ]
     skipped = [
         (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
     ]
-    return Extracted(candidates, values, dropped, skipped_files=skipped)
+    kept = candidates if material.guide.topics else []
+    return Extracted(kept, values, dropped, skipped_files=skipped)
 
 
 def _reading(material: Material) -> tuple[list[Turn], rules.Reading]:
@@ -95,23 +88,14 @@ def _reading(material: Material) -> tuple[list[Turn], rules.Reading]:
 
 
 def _filled(
-    turns: Sequence[Turn], schemas: Sequence[ProfileSchema], values: list[FieldValue]
-) -> Iterator[None]:
-    """Add the values of profiles, a statement at a time."""
+    turns: Sequence[Turn], schemas: Sequence[ProfileSchema]
+) -> Generator[None, None, list[FieldValue]]:
+    """Read the values of profiles, a statement at a time."""
+    values: list[FieldValue] = []
     for said in profiles.by_rules(turns, schemas):
         values += said
         yield
-
-
-async def _in_pieces(steps: Iterator[None]) -> None:
-    while await asyncio.to_thread(_do_piece, steps):
-        pass
-
-
-def _do_piece(steps: Iterator[None]) -> bool:
-    """Do steps for a while; return False if there are no more."""
-    end = monotonic() + _PIECE_SECONDS
-    return any(monotonic() >= end for _ in steps)
+    return values
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from app.memory.generation.services.consolidation import Compared, Consolidation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material, Origin
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
+from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
 from app.memory.generation.services.summary import Summary
 from app.memory.generation.services.turns import topics_of
@@ -203,9 +204,7 @@ class Generation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in near.model_id
-        return await asyncio.to_thread(
-            by_rules, candidates, near.rows, self._caps, by_meaning=by_meaning
-        )
+        return await in_pieces(by_rules(candidates, near.rows, self._caps, by_meaning=by_meaning))
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
