@@ -62,7 +62,9 @@ class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
     events: list[ContentEvent] = Field(
-        max_length=MAX_EVENTS, description="The turns, the oldest first."
+        max_length=MAX_EVENTS,
+        description="The turns, the oldest first; their texts have a greatest length in all,"
+        " `MEMORY_BANK_MAX_GENERATION_CHARS`. Sessions and streams have none.",
     )
 
 

@@ -136,7 +136,7 @@ class _Ingestion:
     @property
     def _most(self) -> int:
         """Limit of the bytes that one generation reads; the overlap may have as many again."""
-        return self.resources.settings.generation_max_chars
+        return self.resources.settings.max_generation_chars
 
     def _generate_id(self, now: datetime) -> str:
         """Return the id of the generation, which is the same for all parts of the operation."""

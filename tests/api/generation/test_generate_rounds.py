@@ -21,7 +21,7 @@ _FACTS = [f"I keep {number} bees." for number in range(7)]
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"generation_max_chars": _ROOM})
+    return settings.model_copy(update={"max_generation_chars": _ROOM})
 
 
 @pytest.fixture

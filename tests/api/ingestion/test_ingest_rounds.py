@@ -17,7 +17,7 @@ _ROOM = 3_000
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"generation_max_chars": _ROOM})
+    return settings.model_copy(update={"max_generation_chars": _ROOM})
 
 
 @pytest.fixture

@@ -163,10 +163,10 @@ def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
         return
     parts = chain.from_iterable(event.content.parts or () for event in source.events)
     length = sum(len(part.text or "") for part in parts)
-    if length > settings.generation_max_chars:
+    if length > settings.max_generation_chars:
         raise InvalidArgument.of_field(
             "directContentsSource.events",
-            f"must have at most {settings.generation_max_chars} characters of text in all;"
+            f"must have at most {settings.max_generation_chars} characters of text in all;"
             f" got {length}.",
         )
 

@@ -113,7 +113,7 @@ async def read(
                 # Created anew under its id, maybe by another user: the caller may not read this.
                 raise NotFound.of(asked)
             span = EventSpan(asked.session, source.start_time, source.end_time, origin.read_to)
-            most = resources.settings.generation_max_chars
+            most = resources.settings.max_generation_chars
             is_preview = bool(request.validate_only)
             spoken = await _session_part(session, row, span, most, is_preview=is_preview)
     bank = config_of(engine)
