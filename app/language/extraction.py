@@ -67,14 +67,16 @@ def extract(
     against the time of their turn, else against `now`, in the time zone. Facts that cannot be put
     in the third person are added to `left_out`.
     """
-    reading = Reading(turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person)
+    reading = Extraction(
+        turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
+    )
     found = whole(reading.steps())
     if left_out is not None:
         left_out += reading.left_out
     return found
 
 
-class Reading:
+class Extraction:
     """An extraction done in steps, so that the process can do other work between them.
 
     Attributes:
@@ -205,7 +207,7 @@ class _Line:
 
     @cached_property
     def stated(self) -> _Stated:
-        """What it states by itself."""
+        """The candidates that it states by itself."""
         left_out: list[Candidate] = []
         return _Stated(list(_from_line(self, left_out)), left_out)
 

@@ -13,7 +13,7 @@ from app.kernel.names import EngineName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import QueuedGeneration, ReadTo
-from app.memory.generation.services.generation_input import Origin
+from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
 from app.platform.sessions.store.repository import EventPlace
@@ -39,7 +39,7 @@ async def generate(job: Job, resources: Resources) -> None:
         finish=partial(_finish, job, request.answered),
         go_on=partial(_go_on, job, request.answered),
         note=partial(note, job),
-        origin=Origin(request.session_time, read_to=_place(request.read_to)),
+        origin=ReadPart(request.session_time, read_to=_place(request.read_to)),
     )
     await Generation.of(resources, task).run()
 

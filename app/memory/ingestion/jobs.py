@@ -29,7 +29,7 @@ from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
-from app.memory.generation.services.generation_input import Origin
+from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
@@ -110,7 +110,7 @@ class _Ingestion:
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),
             note=partial(note, self.job),
-            origin=Origin(place=place_of(batch)),
+            origin=ReadPart(place=place_of(batch)),
         )
         try:
             await Generation.of(self.resources, task).run()

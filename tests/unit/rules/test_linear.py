@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import Reading, extract
+from app.language.extraction import Extraction, extract
 from app.language.facts import Turn
 from app.language.pasted import without_pasted
 
@@ -52,7 +52,7 @@ def test_what_belongs_to_a_fact_rests_on_the_fact_right_before_it() -> None:
 
 def test_a_reading_has_a_step_for_each_sentence() -> None:
     turns = [Turn("user", "I like tea. I live in Oslo."), Turn("model", "Fine."), Turn("user", "")]
-    steps = Reading(turns, now=NOW).steps()
+    steps = Extraction(turns, now=NOW).steps()
     assert sum(1 for _ in steps) == 2 * 2
 
 

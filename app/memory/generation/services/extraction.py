@@ -74,10 +74,10 @@ async def by_rules(material: Material) -> Extracted:
     return Extracted(kept, values, dropped, skipped_files=skipped)
 
 
-def _reading(material: Material) -> tuple[list[Turn], rules.Reading]:
+def _reading(material: Material) -> tuple[list[Turn], rules.Extraction]:
     turns = [turn_of(event) for event in material.events]
     guide = material.guide
-    reading = rules.Reading(
+    reading = rules.Extraction(
         turns,
         now=guide.now,
         topics=guide.topics,

@@ -41,7 +41,7 @@ MAX_SESSION_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReadPart:
     """The part of a conversation that a generation reads.
 
     Attributes:
@@ -91,7 +91,7 @@ async def read(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    origin: Origin,
+    origin: ReadPart,
 ) -> Material:
     """Read the engine and the conversation in a snapshot of its own.
 
@@ -113,9 +113,7 @@ async def read(
                 # Created anew under its id, maybe by another user: the caller may not read this.
                 raise NotFound.of(asked)
             span = EventSpan(asked.session, source.start_time, source.end_time, origin.read_to)
-            most = resources.settings.max_generation_chars
-            is_preview = bool(request.validate_only)
-            spoken = await _session_part(session, row, span, most, is_preview=is_preview)
+            spoken = await _session_part(session, row, span, request, resources.settings)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
@@ -155,17 +153,22 @@ class _SessionPart:
 
 
 async def _session_part(
-    session: Session, row: SessionRow, span: EventSpan, most_bytes: int, *, is_preview: bool
+    session: Session,
+    row: SessionRow,
+    span: EventSpan,
+    request: GenerateMemoriesRequest,
+    settings: Settings,
 ) -> _SessionPart:
     """Return the usable events of a session up to a length, at least one.
 
     A preview has a single round, which reads the newest.
     """
     places, omitted = await sessions.list_places(session, row.engine_id, span, MAX_SESSION_EVENTS)
-    ordered = places[::-1] if is_preview else places
-    count = max(count_fitting((place.size_bytes for place in ordered), most_bytes), 1)
+    ordered = places[::-1] if request.validate_only else places
+    most = settings.max_generation_chars
+    count = max(count_fitting((place.size_bytes for place in ordered), most), 1)
     left = max(len(places) - count, 0)
-    if is_preview:
+    if request.validate_only:
         places, omitted, left = places[left:], omitted + left, 0
     read = places[:count]
     events = await sessions.events_at(session, row.engine_id, row.session_id, read)

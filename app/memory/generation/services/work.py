@@ -37,7 +37,7 @@ from app.memory.generation.schemas import GenerateMemoriesRequest
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.extraction import Extracted
-from app.memory.generation.services.generation_input import Material, Origin
+from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
@@ -93,7 +93,7 @@ class GenerationTask:
     go_on: (
         Callable[[EventPlace, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None
     ) = None
-    origin: Origin = field(default_factory=Origin)
+    origin: ReadPart = field(default_factory=ReadPart)
 
 
 @dataclass(frozen=True)
