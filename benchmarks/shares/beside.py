@@ -80,9 +80,9 @@ def _asked(client: httpx.Client, engine: str, user: str, said: str) -> str:
 
 def _flood(server: LiveServer) -> list[str]:
     """Queue the large ones at once, each of a user of its own; return their names."""
-    said = ""
-    for number in range(_CHARS // 30):
-        said += _SENTENCES[number % len(_SENTENCES)].format(n=number) + " "
+    said = " ".join(
+        _SENTENCES[number % len(_SENTENCES)].format(n=number) for number in range(_CHARS // 30)
+    )
     engine = "projects/default/locations/local/reasoningEngines/1"
     with _client(server, KEY) as client, ThreadPoolExecutor(_LARGE) as pool:
         asked = [
