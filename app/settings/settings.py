@@ -188,6 +188,12 @@ class Settings(
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
+    max_generation_chars: int = Field(
+        2_000_000,
+        ge=10_000,
+        description="Characters of text in the conversation that one request to generate brings;"
+        " of longer sessions and streams, as many bytes are read at a time.",
+    )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
@@ -266,7 +272,12 @@ class Settings(
     )
 
     # Worker
-    worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
+    worker_concurrency: int = Field(
+        4,
+        ge=1,
+        description="Operations run at once per process. The last place is left to others by an"
+        " engine, and by a key, that holds the rest.",
+    )
     require_worker: bool = Field(
         False,
         description="True: `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",

@@ -109,7 +109,7 @@ async def test_a_sweep_of_many_engines_reads_what_is_due(
 
 
 def test_an_operation_is_found_by_the_index_of_unfinished_ones(url: str) -> None:
-    for statement in (finding._FIRST, finding._OTHERS):
+    for statement in (finding._FIRST, finding._OTHERS, finding._OF_OTHERS):
         with psycopg.connect(url) as connection:
             (row,) = connection.execute(b"explain (generic_plan, format json) " + statement)
         names = {node.get("Index Name") for node in nodes(row[0][0]["Plan"])}

@@ -62,7 +62,9 @@ class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
     events: list[ContentEvent] = Field(
-        max_length=MAX_EVENTS, description="The turns, the oldest first."
+        max_length=MAX_EVENTS,
+        description="The turns, the oldest first; their texts have a greatest length in all,"
+        " `MEMORY_BANK_MAX_GENERATION_CHARS`. Sessions and streams have none.",
     )
 
 
@@ -221,6 +223,13 @@ class GenerateMemoriesRequest(RevisionFields):
         return {**form, "scope": dict(scope)}
 
 
+class ReadTo(WireModel):
+    """The place of an event in its session."""
+
+    timestamp: Timestamp
+    seq: int
+
+
 class QueuedGeneration(GenerateMemoriesRequest):
     """A request as it is queued for a worker."""
 
@@ -228,6 +237,10 @@ class QueuedGeneration(GenerateMemoriesRequest):
     """Creation time of the session that is the source; a session created anew is another one."""
     is_told: bool = False
     """True if an agent sent the facts by a tool, as it was told them."""
+    read_to: ReadTo | None = None
+    """The last event that earlier rounds have read; None: this is the first round."""
+    answered: dict[str, Any] | None = None
+    """The response of the earlier rounds."""
 
 
 class GeneratedMemory(WireModel):

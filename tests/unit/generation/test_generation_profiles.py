@@ -1,5 +1,6 @@
 """Which fields a scope has, which values they take, and what becomes of each."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -335,8 +336,11 @@ def test_the_rules_fill_valid_values_only() -> None:
         *schemas_for(config(part("q", age={"type": "integer", "maximum": 30})), USER),
     ]
     turns = [Turn("user", "My name is Ann and I am 34 years old."), Turn("model", "I am 20.")]
-    found = [(one.schema_id, one.field, one.value) for one in by_rules(turns, schemas)]
+    found = [
+        (one.schema_id, one.field, one.value)
+        for one in chain.from_iterable(by_rules(turns, schemas))
+    ]
     assert found == [("p", "name", "Ann"), ("p", "age", 34)]
-    (gone,) = by_rules([Turn("user", "Please forget my age.")], [SCHEMA])
+    ((gone,),) = by_rules([Turn("user", "Please forget my age.")], [SCHEMA])
     assert (gone.field, gone.value, gone.clear) == ("age", None, True)
     assert gone.source == "Please forget my age."

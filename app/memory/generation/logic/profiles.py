@@ -7,7 +7,7 @@ they change within it.
 Source: wire specification, sections 11 and 12.2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -240,21 +240,22 @@ def validated(schema: ProfileSchema, field: str, value: JsonValue) -> JsonValue:
     return read if conforms(target.json_schema, read) else None
 
 
-def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> list[FieldValue]:
-    """Return the valid values that the built-in rules find for the fields."""
+def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterator[list[FieldValue]]:
+    """Yield the valid values that the built-in rules find for the fields, by statement."""
     known = {schema.schema_id: schema for schema in schemas}
-    values = []
     wanted = [field.wanted(schema.schema_id) for schema in schemas for field in schema.fields]
-    for filled in rules.fill(turns, wanted):
-        given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
-        value = validated(known[filled.schema_id], filled.field, given)
-        if value is not None or (filled.clear and filled.value is None):
-            values.append(
-                FieldValue(
-                    filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
-                )
-            )
-    return values
+    for said in rules.filling(turns, wanted):
+        yield [value for filled in said if (value := _valid(known, filled)) is not None]
+
+
+def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldValue | None:
+    given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
+    value = validated(known[filled.schema_id], filled.field, given)
+    if value is None and not (filled.clear and filled.value is None):
+        return None
+    return FieldValue(
+        filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
+    )
 
 
 def stored_fields(memory_id: str, version: int, content: Mapping[str, Any]) -> list[StoredField]:

@@ -1,6 +1,6 @@
 """Plans made without a model (pure)."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from app.language import merging
@@ -15,12 +15,12 @@ def by_rules(
     caps: Caps,
     *,
     by_meaning: bool,
-) -> Plan:
-    """Return the built-in rules' plan for the candidates.
+) -> Generator[None, None, Plan]:
+    """Make the built-in rules' plan for the candidates, in steps.
 
     `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
     """
-    ruled = merging.consolidate(
+    ruled = yield from merging.consolidating(
         candidates,
         neighbours,
         max_deletes=caps.deletes,

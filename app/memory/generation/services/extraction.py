@@ -1,18 +1,18 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
-from app.language.facts import Candidate
+from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
 from app.memory.generation.logic.outcomes import Dropped
-from app.memory.generation.logic.profiles import FieldValue
+from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
 from app.memory.generation.logic.prompts import conversation, extraction
 from app.memory.generation.logic.replies import (
     ExtractedFact,
@@ -25,6 +25,7 @@ from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.turns import files_of, lines_of, turn_of
 
 _SCHEMA_TOKENS = 400
@@ -60,27 +61,41 @@ class Extracted:
 
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    return await asyncio.to_thread(_by_rules, material)
+    turns, reading = await asyncio.to_thread(_reading, material)
+    candidates = await in_pieces(reading.steps())
+    values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
+    dropped = [
+        Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in reading.left_out
+    ]
+    skipped = [
+        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
+    ]
+    kept = candidates if material.guide.topics else []
+    return Extracted(kept, values, dropped, skipped_files=skipped)
 
 
-def _by_rules(material: Material) -> Extracted:
+def _reading(material: Material) -> tuple[list[Turn], rules.Extraction]:
     turns = [turn_of(event) for event in material.events]
     guide = material.guide
-    left_out: list[Candidate] = []
-    candidates = rules.extract(
+    reading = rules.Extraction(
         turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
-        left_out=left_out,
     )
-    skipped = [
-        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
-    ]
-    values = profiles.by_rules(turns, material.profiles) if material.profiles else []
-    dropped = [Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in left_out]
-    return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
+    return turns, reading
+
+
+def _filled(
+    turns: Sequence[Turn], schemas: Sequence[ProfileSchema]
+) -> Generator[None, None, list[FieldValue]]:
+    """Read the values of profiles, a statement at a time."""
+    values: list[FieldValue] = []
+    for said in profiles.by_rules(turns, schemas):
+        values += said
+        yield
+    return values
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from app.adapters.db.session import Session
@@ -88,6 +89,7 @@ class GenerationService:
         service = self.memories
         now = service.clock.now()
         check_metadata_size(service.settings, request.metadata)
+        _check_length(service.settings, request)
         place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
         request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
         async with service.db.transaction() as session:
@@ -155,6 +157,25 @@ class GenerationService:
             await self.usage.check_budget(session, engine.engine_id)
         # Set from the start, so that the metadata tell it whatever happens to the work.
         return new.noting(**untouched(model, self.memories.settings))
+
+
+def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
+    """Check the length of a conversation in the request.
+
+    Raises:
+        InvalidArgument: one generation does not read as much.
+    """
+    source = request.direct_contents_source
+    if source is None:
+        return
+    parts = chain.from_iterable(event.content.parts or () for event in source.events)
+    length = sum(len(part.text or "") for part in parts)
+    if length > settings.max_generation_chars:
+        raise InvalidArgument.of_field(
+            "directContentsSource.events",
+            f"must have at most {settings.max_generation_chars} characters of text in all;"
+            f" got {length}.",
+        )
 
 
 async def retry(

@@ -17,11 +17,11 @@ from app.language.topics import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
+from app.memory.generation.logic.rounds import count_fitting
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
     QueuedGeneration,
-    VertexSessionSource,
 )
 from app.memory.generation.services import origins
 from app.memory.generation.services.origins import SourceSession
@@ -36,9 +36,9 @@ from app.platform.engines.logic.config import (
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, privacy_of
-from app.platform.engines.store.tables import EngineRow
 from app.platform.privacy.logic.guard import Guard
 from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.repository import EventPlace, EventSpan
 from app.platform.sessions.store.tables import SessionEventRow
 from app.settings.settings import Settings
 
@@ -47,12 +47,18 @@ MAX_SESSION_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
-class _Spoken:
-    """The usable events of a session, and the number of older ones left out."""
+class ReadPart:
+    """The part of a conversation that a generation reads.
 
-    origin: SourceSession
-    rows: Sequence[SessionEventRow]
-    omitted: int
+    Attributes:
+        session_time: the creation time of the session that is the source, if known.
+        place: the place of the request's events, if they are part of a larger source.
+        read_to: the last event of the session that earlier rounds have read; None: there are none.
+    """
+
+    session_time: datetime | None = None
+    place: StreamPlace | None = None
+    read_to: EventPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -66,12 +72,14 @@ class Material:
             than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
+        read_to: the last event of the session that is read, if another round has to read more.
         remembered: the revisions of a memory that the model is shown, the present one included.
     """
 
     events: Sequence[ContentEvent]
     place: StreamPlace | None
     omitted_events: int
+    read_to: EventPlace | None
     guide: Guide
     takes_facts: bool
     model: TextModel | None
@@ -89,13 +97,12 @@ async def read(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    session_time: datetime | None,
-    place: StreamPlace | None,
+    origin: ReadPart,
 ) -> Material:
     """Read the engine and the conversation in a snapshot of its own.
 
-    With `session_time`, a source session must have been created at that time. `place` is the place
-    of the request's own events, if they are part of a larger source.
+    Of a session, as much is read as one generation takes. It must have been created at the time
+    that `origin` names, if any.
 
     Raises:
         NotFound: the engine or the session is gone.
@@ -103,11 +110,15 @@ async def read(
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
-        now = resources.clock.now()
         source = request.vertex_session_source
         spoken = None
         if source is not None:
-            spoken = await _spoken(session, engine, source, session_time, now)
+            found = await origins.find(session, engine, source, resources.clock.now())
+            if origin.session_time not in {None, found.row.create_time}:
+                # Created anew under its id, maybe by another user: the caller may not read this.
+                raise NotFound.of(found.name)
+            span = EventSpan(found.name.session, source.start_time, source.end_time, origin.read_to)
+            spoken = await _session_part(session, found, span, request, resources.settings)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
@@ -118,8 +129,9 @@ async def read(
     events, own_place = await asyncio.to_thread(_conversation, request, spoken, masking)
     return Material(
         events=events,
-        place=place or own_place,
+        place=origin.place or own_place,
         omitted_events=spoken.omitted if spoken else 0,
+        read_to=spoken.read_to if spoken else None,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
         model=resources.models.choose(generation.model if generation is not None else None),
@@ -129,31 +141,47 @@ async def read(
     )
 
 
-async def _spoken(
+@dataclass(frozen=True)
+class _SessionPart:
+    """The events of a session that one generation reads.
+
+    Attributes:
+        omitted: the number of older ones that no generation reads.
+        read_to: the last one, if another round has to read more.
+    """
+
+    origin: SourceSession
+    events: Sequence[SessionEventRow]
+    omitted: int
+    read_to: EventPlace | None
+
+
+async def _session_part(
     session: Session,
-    engine: EngineRow,
-    source: VertexSessionSource,
-    session_time: datetime | None,
-    now: datetime,
-) -> _Spoken:
-    """Return the usable events of a session, which the request was admitted to read."""
-    origin = await origins.find(session, engine, source, now)
-    if session_time not in {None, origin.row.create_time}:
-        # Created anew under its id, maybe by another user: the caller may not read this one.
-        raise NotFound.of(origin.name)
-    rows, omitted = await sessions.list_events(
-        session,
-        origin.name.engine.engine,
-        origin.name.session,
-        source.start_time,
-        source.end_time,
-        MAX_SESSION_EVENTS,
-    )
-    return _Spoken(origin, rows, omitted)
+    origin: SourceSession,
+    span: EventSpan,
+    request: GenerateMemoriesRequest,
+    settings: Settings,
+) -> _SessionPart:
+    """Return the usable events of a session up to a length, at least one.
+
+    A preview has a single round, which reads the newest.
+    """
+    engine_id = origin.name.engine.engine
+    places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
+    ordered = places[::-1] if request.validate_only else places
+    most = settings.max_generation_chars
+    count = max(count_fitting((place.size_bytes for place in ordered), most), 1)
+    left = max(len(places) - count, 0)
+    if request.validate_only:
+        places, omitted, left = places[left:], omitted + left, 0
+    read = places[:count]
+    events = await sessions.events_at(session, engine_id, origin.name.session, read)
+    return _SessionPart(origin, events, omitted, read[-1] if left else None)
 
 
 def _conversation(
-    request: GenerateMemoriesRequest, spoken: _Spoken | None, masking: Masking
+    request: GenerateMemoriesRequest, spoken: _SessionPart | None, masking: Masking
 ) -> tuple[Sequence[ContentEvent], StreamPlace | None]:
     """Return the turns of the request or of its session, and their place."""
     direct = request.direct_contents_source
@@ -165,9 +193,9 @@ def _conversation(
         ContentEvent(
             content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
         )
-        for row in spoken.rows
+        for row in spoken.events
     ]
-    place = StreamPlace(str(spoken.origin.name), [row.seq for row in spoken.rows])
+    place = StreamPlace(str(spoken.origin.name), [row.seq for row in spoken.events])
     return _across(events, masking), place
 
 
@@ -199,7 +227,7 @@ def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[Conten
 def _masking(
     bank: MemoryBankConfig,
     request: GenerateMemoriesRequest,
-    spoken: _Spoken | None,
+    spoken: _SessionPart | None,
     settings: Settings,
 ) -> Masking:
     """Return the masking of a generation; given facts are written as direct writes are."""

@@ -1047,7 +1047,8 @@ class DirectContentsSource(TypedDict):
     """A conversation in the request."""
 
     events: list[ContentEvent]
-    """The turns, the oldest first."""
+    """The turns, the oldest first; their texts have a greatest length in all,
+    `MEMORY_BANK_MAX_GENERATION_CHARS`. Sessions and streams have none."""
 
 
 class DirectMemoriesSource(TypedDict):
