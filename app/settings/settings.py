@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
+from app.kernel.paging import DEFAULT_PAGE_BYTES
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
@@ -188,6 +189,13 @@ class Settings(
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
+    max_page_bytes: int = Field(
+        DEFAULT_PAGE_BYTES,
+        ge=1024 * 1024,
+        le=64 * 1024 * 1024,
+        description="Longest page of a list, and longest answer of `:retrieve`, as JSON; each has"
+        " at least one item. A list goes on with its `nextPageToken`.",
+    )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
