@@ -2,22 +2,25 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from operator import itemgetter
 from types import UnionType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     Select,
-    SQLColumnExpression,
     Text,
     and_,
     cast,
     func,
     inspect,
+    literal_column,
     or_,
     tuple_,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.session import Session
@@ -164,7 +167,7 @@ async def read_page(
     session: Session,
     statement: Select[*tuple[Any, ...]],
     page: Slice,
-    size: SQLColumnExpression[int] | None = None,
+    size: ColumnElement[int] | None = None,
     made: Callable[[Any], _R] = itemgetter(0),
 ) -> Part[_R]:
     """Read the rows of a page in steps, and none that its bytes leave out.
@@ -197,7 +200,7 @@ class _Reading(Generic[_R]):
     statement: Select[*tuple[Any, ...]]
     made: Callable[[Any], _R]
 
-    async def sizes(self, step: Slice, size: SQLColumnExpression[int]) -> Sequence[int]:
+    async def sizes(self, step: Slice, size: ColumnElement[int]) -> Sequence[int]:
         """Return the sizes of the next rows."""
         sized = step.applied(self.statement.with_only_columns(size))
         return (await self.session.execute(sized)).scalars().all()
@@ -214,7 +217,7 @@ class _Reading(Generic[_R]):
 
 
 async def _read_in_steps(
-    reading: _Reading[_R], page: Slice, left: int, size: SQLColumnExpression[int]
+    reading: _Reading[_R], page: Slice, left: int, size: ColumnElement[int]
 ) -> Part[_R]:
     rows: list[_R] = []
     step = replace(page, query=None)
@@ -244,19 +247,36 @@ async def read_by_key(
     return rows
 
 
-def bytes_of(statement: Select[*tuple[Any, ...]]) -> SQLColumnExpression[int]:
-    """Return the size of what a statement selects, as JSON; Postgres need not send it for that."""
-    selected: list[Any] = []
-    for column in statement.column_descriptions:
-        entity = column["expr"]
-        if column["entity"] is entity:
-            loaded = [
-                attribute for attribute in inspect(entity).column_attrs if not attribute.deferred
-            ]
-            selected += [getattr(entity, attribute.key) for attribute in loaded]
-        else:
-            selected.append(entity)
-    return func.octet_length(cast(func.json_build_array(*selected), Text())) + ROW_BYTES
+def bytes_of(statement: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
+    """Return the size of what a statement selects of a row, as JSON; Postgres need not send it."""
+    selected = (one["expr"] for one in statement.column_descriptions)
+    return _sum_of(tuple(one for one in selected if isinstance(one, type) or _varies(one)))
+
+
+@cache
+def _sum_of(selected: tuple[Any, ...]) -> ColumnElement[int]:
+    """Return the size of columns, and of those that are loaded of a mapped class."""
+    size: ColumnElement[int] = literal_column(str(ROW_BYTES), Integer())
+    for column in (column for one in selected for column in _columns(one) if _varies(column)):
+        size += _length(column)
+    return size
+
+
+def _columns(selected: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a class or a column
+    if not isinstance(selected, type):
+        return [selected]
+    attributes = inspect(selected).column_attrs
+    return [getattr(selected, attribute.key) for attribute in attributes if not attribute.deferred]
+
+
+def _varies(column: ColumnElement[Any]) -> bool:
+    return isinstance(column.type, Text | JSONB)
+
+
+def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
+    # Of a text with its escapes, as JSON has it.
+    written = column if isinstance(column.type, JSONB) else func.to_json(column)
+    return func.coalesce(func.octet_length(cast(written, Text())), literal_column("0", Integer()))
 
 
 async def exported(

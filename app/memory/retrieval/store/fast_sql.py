@@ -15,13 +15,14 @@ from sqlalchemy import Integer, Select, Text, bindparam, select
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.direct import Row
-from app.adapters.db.pages import FEW, ROW_BYTES, Part, Slice, read_by_key
+from app.adapters.db.pages import FEW, Part, Slice, bytes_of, read_by_key
 from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
 from app.kernel.held import hold
 from app.kernel.paging import first_within
 from app.memory.memories.store.fast_sql import COLUMNS
 from app.memory.memories.store.records import MemoryRecord
+from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import (
     CandidateQuery,
@@ -39,7 +40,8 @@ m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expir
 _AS_READ = (
     "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
 )
-_SIZE = f"octet_length(json_build_array({COLUMNS})::text) + {ROW_BYTES}"
+_SIZE = str(bytes_of(select(MemoryRow))).replace("memories.", "m.")
+"""The size of a memory, as in all lists."""
 _OF_IDS = f"""
 from engines e
 join memories m on {_LIVE} and m.memory_id = any($6)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.pages import Part, Slice, bytes_of, read_by_key, read_page
@@ -40,7 +40,9 @@ async def find_by_ids(
     if max_bytes is None:
         return await read(memory_ids)
     named = statement.where(MemoryRow.memory_id.in_(memory_ids))
-    sized = named.with_only_columns(MemoryRow.memory_id, bytes_of(statement).label("size"))
+    sized: Select[str, int] = named.with_only_columns(
+        MemoryRow.memory_id, bytes_of(statement).label("size")
+    )
     sizes = {row.memory_id: row.size for row in await session.execute(sized)}
     return await read_by_key(first_within(sizes, memory_ids, max_bytes), read)
 
