@@ -265,7 +265,7 @@ def _sum_of(selected: tuple[Any, ...]) -> ColumnElement[int]:
 def _columns(selected: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a class or a column
     if not isinstance(selected, type):
         return [selected]
-    attributes = inspect(selected).column_attrs
+    attributes: Any = inspect(selected).column_attrs
     return [getattr(selected, attribute.key) for attribute in attributes if not attribute.deferred]
 
 
