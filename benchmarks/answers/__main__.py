@@ -18,6 +18,7 @@ from statistics import median
 from typing import NamedTuple
 
 import httpx
+from typing_extensions import override
 
 from benchmarks.answers.readers import MEMORIES, TIMEOUT_SECONDS, read_all
 from benchmarks.memory.rollup import memory_of
@@ -45,6 +46,7 @@ class _Watched(NamedTuple):
     usual_get: float
     most: float
 
+    @override
     def __str__(self) -> str:
         return (
             f"/healthz {self.healthz:.3f} s, GET {self.get:.3f} s at most"

@@ -1,6 +1,7 @@
 """Pages of a list: rows in one order, after a key, with the token of the next page."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
@@ -23,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, long_read
 from app.kernel.held import hold
 from app.kernel.paging import (
     MAX_PAGE_SIZE,
@@ -43,8 +44,10 @@ READ_BYTES = 1024 * 1024
 """Bytes that one statement reads, unless its first row has more: parsing them blocks the loop."""
 FEW = 12
 """Rows that are read without asking for their sizes before."""
-_SIZED_AT_ONCE = 200
-"""Rows whose sizes are asked for at a time: Postgres must read them for that."""
+_SIZED_AT_FIRST = 101
+"""Rows whose sizes are asked for at first, and then twice those shown: Postgres reads them."""
+_LONG_BYTES = 256 * 1024
+"""Bytes beyond which a statement waits for its turn."""
 ROW_BYTES = 1024
 """Bytes beside the values of a row: the names of its fields, and its own."""
 
@@ -208,9 +211,12 @@ class _Reading(Generic[_R]):
     async def rows(self, step: Slice, sizes: Sequence[int]) -> AsyncIterator[_R]:
         """Yield the next rows, whose sizes are known, a few at a time."""
         for few in steps_of(sizes, READ_BYTES):
-            hold(sum(sizes[few]))
+            size = sum(sizes[few])
+            hold(size)
             statement = replace(step, size=len(sizes[few])).applied(self.statement)
-            rows = [self.made(row) for row in (await self.session.execute(statement)).all()]
+            async with long_read(self.session) if size > _LONG_BYTES else nullcontext():
+                found = (await self.session.execute(statement)).all()
+            rows = [self.made(row) for row in found]
             for row in rows:
                 yield row
             step = replace(step, after=step.key_of(rows[-1]))
@@ -222,7 +228,7 @@ async def _read_in_steps(
     rows: list[_R] = []
     step = replace(page, query=None)
     while True:
-        step = replace(step, size=min(_SIZED_AT_ONCE, page.limit - len(rows)))
+        step = replace(step, size=min(max(_SIZED_AT_FIRST, 2 * len(rows)), page.limit - len(rows)))
         sizes = await reading.sizes(step, size)
         asked = min(len(sizes), page.size - len(rows))
         fits = rows_within(sizes, asked, left, least=0 if rows else 1)

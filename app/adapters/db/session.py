@@ -4,7 +4,7 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,6 +42,7 @@ _AFTER_COMMIT = "after_commit"
 _CALLER = "caller"
 _CLOCK = "clock"
 _IS_DISTRIBUTED = "is_distributed"
+_LONG_READS = "long_reads"
 _NOTED = "noted"
 
 
@@ -230,6 +231,7 @@ class Database:
             _CALLER: self._view.caller,
             _CLOCK: self._clock,
             _IS_DISTRIBUTED: self.is_distributed,
+            _LONG_READS: self.server.long_reads,
         }
         with transaction_open(conditions, self._view.caller):
             async with (
@@ -355,6 +357,12 @@ def is_distributed(session: Session) -> bool:
     """Return True if the tables of tenants are spread over nodes, by engine."""
     is_spread: bool = session.info[_IS_DISTRIBUTED]
     return is_spread
+
+
+def long_read(session: Session) -> AbstractAsyncContextManager[None]:
+    """Have the statement in the block wait until few others read as much."""
+    places: AbstractAsyncContextManager[None] = session.info[_LONG_READS]
+    return places
 
 
 def after_commit(session: Session, step: AfterCommit) -> None:
