@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Integer,
     Select,
@@ -21,7 +22,6 @@ from sqlalchemy import (
     or_,
     tuple_,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.session import Session, long_read
@@ -276,12 +276,12 @@ def _columns(selected: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a cla
 
 
 def _varies(column: ColumnElement[Any]) -> bool:
-    return isinstance(column.type, Text | JSONB)
+    return isinstance(column.type, Text | JSON)
 
 
 def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
     # Of a text with its escapes, as JSON has it.
-    written = column if isinstance(column.type, JSONB) else func.to_json(column)
+    written = column if isinstance(column.type, JSON) else func.to_json(column)
     return func.coalesce(func.octet_length(cast(written, Text())), literal_column("0", Integer()))
 
 
