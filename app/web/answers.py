@@ -41,7 +41,7 @@ class Answers:
 
 
 class _Held(HeldAnswer):
-    """What one request holds for its answer."""
+    """The bytes that one request holds for its answer."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -59,7 +59,7 @@ Key = tuple[InstrumentedAttribute[Any], ...]
 """The columns that order a list, unique together; the first alone may be null."""
 
 
-class Part(NamedTuple, Generic[_R_co]):
+class ReadRows(NamedTuple, Generic[_R_co]):
     """Rows that were read of a list.
 
     Attributes:
@@ -135,18 +135,18 @@ class Slice:
         row = tuple_(*columns)
         return row < after if self.is_descending else row > after
 
-    def fitting(self, rows: Sequence[_R], sizes: Sequence[int]) -> Part[_R]:
+    def fitting(self, rows: Sequence[_R], sizes: Sequence[int]) -> ReadRows[_R]:
         """Return as many of the rows as the page may have; they were read up to `limit`."""
         asked = fits = min(len(rows), self.size)
         if self.max_bytes is not None:
             fits = rows_within(sizes, self.size, self.max_bytes)
-        return Part(rows[:fits], fits < len(rows) or self.may_go_on(len(rows)), asked - fits)
+        return ReadRows(rows[:fits], fits < len(rows) or self.may_go_on(len(rows)), asked - fits)
 
     def may_go_on(self, read: int) -> bool:
         """Return True if further rows may follow so many, though none was looked for."""
         return self.query is None and read >= self.size
 
-    def cut(self, part: Part[_R]) -> tuple[Sequence[_R], str | None]:
+    def cut(self, part: ReadRows[_R]) -> tuple[Sequence[_R], str | None]:
         """Return the rows of the page, and the token of the next one if there is a row more."""
         if self.query is None or not part.has_more:
             return part.rows, None
@@ -172,7 +172,7 @@ async def read_page(
     page: Slice,
     size: ColumnElement[int] | None = None,
     made: Callable[[Any], _R] = itemgetter(0),
-) -> Part[_R]:
+) -> ReadRows[_R]:
     """Read the rows of a page in steps, and none that its bytes leave out.
 
     Args:
@@ -224,7 +224,7 @@ class _Reading(Generic[_R]):
 
 async def _read_in_steps(
     reading: _Reading[_R], page: Slice, left: int, size: ColumnElement[int]
-) -> Part[_R]:
+) -> ReadRows[_R]:
     rows: list[_R] = []
     step = replace(page, query=None)
     while True:
@@ -234,9 +234,9 @@ async def _read_in_steps(
         fits = rows_within(sizes, asked, left, least=0 if rows else 1)
         rows += [row async for row in reading.rows(step, sizes[:fits])]
         if fits < len(sizes):
-            return Part(rows, has_more=True, omitted=asked - fits)
+            return ReadRows(rows, has_more=True, omitted=asked - fits)
         if len(sizes) < step.size or len(rows) == page.limit:
-            return Part(rows, has_more=page.may_go_on(len(rows)))
+            return ReadRows(rows, has_more=page.may_go_on(len(rows)))
         left -= sum(sizes)
         step = replace(step, after=step.key_of(rows[-1]))
 
@@ -286,7 +286,7 @@ def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
 
 
 async def exported(
-    key: Key, read: Callable[[Slice], Awaitable[Part[_R]]]
+    key: Key, read: Callable[[Slice], Awaitable[ReadRows[_R]]]
 ) -> AsyncIterator[Sequence[_R]]:
     """Yield all rows of a list in small batches, in ascending order.
 

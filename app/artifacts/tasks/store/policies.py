@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.store.tables import ToolPolicyRow
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
@@ -45,7 +45,7 @@ KEY = (ToolPolicyRow.tool,)
 """The order of the list."""
 
 
-async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> Part[ToolPolicyRow]:
+async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> ReadRows[ToolPolicyRow]:
     """Return a page of a memory's policies."""
     statement = select(ToolPolicyRow).where(
         ToolPolicyRow.engine_id == name.engine.engine, ToolPolicyRow.memory == name.memory

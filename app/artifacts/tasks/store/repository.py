@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
@@ -142,7 +142,7 @@ async def update_namespace(
 
 async def list_namespaces(
     session: Session, name: TaskMemoryName, now: datetime, page: Slice
-) -> Part[NamespaceRow]:
+) -> ReadRows[NamespaceRow]:
     """Return a page of a memory's namespaces."""
     statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
     return await read_page(session, statement, page)
@@ -150,7 +150,7 @@ async def list_namespaces(
 
 async def list_memories(
     session: Session, engine: EngineName, now: datetime, page: Slice
-) -> Part[MemorySums]:
+) -> ReadRows[MemorySums]:
     """Return a page of an engine's memories, with their totals."""
     statement = _sums().where(NamespaceRow.engine_id == engine.engine, _is_there(now))
     statement = statement.group_by(NamespaceRow.memory)
@@ -247,7 +247,7 @@ async def find_artifact(
 
 async def list_artifacts(
     session: Session, name: NamespaceName, now: datetime, page: Slice
-) -> Part[ArtifactRow]:
+) -> ReadRows[ArtifactRow]:
     """Return a page of a namespace's artifacts."""
     statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
     return await read_page(session, statement, page)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -262,7 +262,7 @@ KEY = (_R.summary_id,)
 
 async def list_page(
     session: Session, name: SessionName, wanted: Wanted, page: Slice
-) -> Part[SessionSummaryRow]:
+) -> ReadRows[SessionSummaryRow]:
     """Return a page of a session's summaries, filtered by state or policy."""
     statement = select(_R).where(_is_wanted(name, wanted))
     return await read_page(session, statement, page)

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, func, select
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.memory.ingestion.store import erasure
 from app.memory.ingestion.store.repository import StreamKey
@@ -36,7 +36,7 @@ FILTER_FIELDS: Fields = {
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Part[StreamRow]:
+) -> ReadRows[StreamRow]:
     """Return a page of an engine's streams."""
     statement = select(StreamRow).where(StreamRow.engine_id == engine_id, clause)
     return await read_page(session, statement, page)

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, select
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, Part, Slice, read_page
+from app.adapters.db.pages import Key, ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import FILTER_FIELDS
@@ -50,7 +50,7 @@ def key(by: str) -> Key:
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Part[MemoryRow]:
+) -> ReadRows[MemoryRow]:
     """Return a page of an engine's memories."""
     statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
     return await read_page(session, statement, page)

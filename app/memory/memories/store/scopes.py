@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import ROW_BYTES, Part, Slice
+from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
 from app.adapters.db.session import Session
 from app.kernel.held import hold
 from app.memory.memories.store import repository
@@ -51,7 +51,7 @@ class Wanted:
 
 async def list_page(
     session: Session, wanted: Wanted, page: Slice, now: datetime
-) -> Part[Row[bytes, dict[str, str], int, int]]:
+) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
     """Return a page of scopes: digest, scope, number of live memories, size in bytes.
 
     No more memories are counted than one above `MAX_COUNT`.

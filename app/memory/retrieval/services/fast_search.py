@@ -10,7 +10,7 @@ from app.memory.retrieval.logic.asking import RetrievalQuery
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.services.search import (
-    Found,
+    Hits,
     best_of,
     by_distances,
     by_ranks,
@@ -37,7 +37,7 @@ class FastSearch:
     max_bytes: int
     larger: LargeScopeSearch
 
-    async def by_distance(self, vector: Vector) -> Found | None:
+    async def by_distance(self, vector: Vector) -> Hits | None:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await fast_sql.find_nearest(self.db, self.query, model_id, vector, self.count)
@@ -46,7 +46,7 @@ class FastSearch:
             return None
         return by_distances(near, rows, self.embedded)
 
-    async def by_everything(self, text: str, asked: RetrievalQuery) -> Found | None:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits | None:
         """Return the best memories by meaning, words and signals, as many as exist."""
         candidates = await self._candidates(candidate_query(self.embedded, text, asked))
         best = best_of(asked, *candidates, self.count)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Part, Slice
+from app.adapters.db.pages import ReadRows, Slice
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
@@ -28,7 +28,7 @@ from app.memory.retrieval.schemas import (
 )
 from app.memory.retrieval.services.fast_search import FastSearch
 from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
-from app.memory.retrieval.services.search import Found, Row, Search, SearchHit, to_json, within
+from app.memory.retrieval.services.search import Hits, Row, Search, SearchHit, to_json, within
 from app.memory.retrieval.store import fast_sql, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -143,7 +143,7 @@ class RetrievalService:
                     search = Search(session, query, embedded, index, count, max_bytes=most)
                     found = await self._search(search, request, config_of(row), params.search_query)
                     response = _response(
-                        name_of(row), request, found or Found([], 0), config_of(row)
+                        name_of(row), request, found or Hits([], 0), config_of(row)
                     )
             if response is not None:
                 self.known.note(row)
@@ -178,7 +178,7 @@ class RetrievalService:
         request: RetrieveMemoriesRequest,
         config: MemoryBankConfig,
         text: str,
-    ) -> Found | None:
+    ) -> Hits | None:
         ranking = request.ranking or self._ranking(config)
         if ranking is Ranking.VECTOR and search.embedded.vector is not None:
             return await search.by_distance(search.embedded.vector)
@@ -212,13 +212,13 @@ class RetrievalService:
         engine, part = newest
         shown, more = page.cut(part)
         # What the next page has is not left out.
-        found = Found([SearchHit(row) for row in shown], 0 if more else part.omitted)
+        found = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
         response = _response(name_of(engine), request, found)
         return response if more is None else {**response, "nextPageToken": more}
 
     async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, page: Slice
-    ) -> tuple[EngineRow, Part[Row]] | None:
+    ) -> tuple[EngineRow, ReadRows[Row]] | None:
         """Read the newest with the fast statement; return None if it does not apply or is empty."""
         known = self._cached_engine(name, query)
         part = None if known is None else await fast_sql.find_newest(self.db, known, query, page)
@@ -258,7 +258,7 @@ def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str
 def _response(
     engine: EngineName,
     request: RetrieveMemoriesRequest,
-    found: Found,
+    found: Hits,
     config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
     """Return the response; a search also passes the engine's configuration."""

@@ -46,7 +46,7 @@ class SearchHit:
     vectors_unsuited: bool | None = None
 
 
-class Found(NamedTuple):
+class Hits(NamedTuple):
     """The hits of a search, and the number of those left out since the answer would be too long."""
 
     hits: Sequence[SearchHit]
@@ -75,7 +75,7 @@ class Search:
     weights: Weights = WEIGHTS
     max_bytes: int | None = None
 
-    async def by_distance(self, vector: Vector) -> Found:
+    async def by_distance(self, vector: Vector) -> Hits:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await nearest.find_nearest(
@@ -83,7 +83,7 @@ class Search:
         )
         return by_distances(near, await self._read(near), self.embedded)
 
-    async def by_everything(self, text: str, asked: RetrievalQuery) -> Found:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits:
         """Return the best memories by meaning, words and signals, as many as exist."""
         wanted = candidate_query(self.embedded, text, asked)
         candidates = await find_candidates(self.session, self.query, wanted, self.index)
@@ -135,7 +135,7 @@ def _is_unrelated(hit: Ranked) -> bool:
 
 def by_distances(
     near: Mapping[str, float], rows: Mapping[str, Row], embedded: EmbeddedQuery
-) -> Found:
+) -> Hits:
     """Return the hits that were read, which the distance of the vectors alone has placed."""
     hits = [
         SearchHit(
@@ -148,13 +148,13 @@ def by_distances(
         for memory_id, distance in near.items()
         if memory_id in rows
     ]
-    return Found(hits, len(near) - len(hits))
+    return Hits(hits, len(near) - len(hits))
 
 
-def by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Found:
+def by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
     """Return the hits that were read, which all signals have placed."""
     hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
-    return Found(hits, len(best) - len(hits))
+    return Hits(hits, len(best) - len(hits))
 
 
 def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:

@@ -15,7 +15,7 @@ from sqlalchemy import Integer, Select, Text, bindparam, select
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.direct import Row
-from app.adapters.db.pages import FEW, Part, Slice, bytes_of, read_by_key
+from app.adapters.db.pages import FEW, ReadRows, Slice, bytes_of, read_by_key
 from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
 from app.kernel.held import hold
@@ -119,7 +119,7 @@ async def find_by_ids(
 
 async def find_newest(
     db: Database, engine: EngineRow, query: ScopeQuery, page: Slice
-) -> Part[MemoryRecord] | None:
+) -> ReadRows[MemoryRecord] | None:
     """Return the first page of the scope, as `repository.find_newest` does.
 
     Return None if it is empty, or the engine has changed since it was read.
@@ -132,7 +132,7 @@ async def find_newest(
     sizes = await stored.sizes(_SIZES_OF_NEWEST, types, page.limit)
     named = page.fitting(list(sizes), list(sizes.values()))
     rows = await stored.read_all({key: sizes[key] for key in named.rows})
-    return Part(list(rows.values()), named.has_more, named.omitted) if rows else None
+    return ReadRows(list(rows.values()), named.has_more, named.omitted) if rows else None
 
 
 @dataclass(frozen=True)

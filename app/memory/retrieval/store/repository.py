@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Select, select
 
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.pages import Part, Slice, bytes_of, read_by_key, read_page
+from app.adapters.db.pages import ReadRows, Slice, bytes_of, read_by_key, read_page
 from app.adapters.db.session import Session
 from app.kernel.paging import first_within
 from app.memory.memories.store.repository import everything
@@ -52,7 +52,7 @@ def newest(count: int) -> Slice:
     return Slice(NEWEST, count, is_descending=True)
 
 
-async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> Part[MemoryRow]:
+async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> ReadRows[MemoryRow]:
     """Return a page of the memories of the scope."""
     statement = select(MemoryRow).where(query.condition()).execution_options(**BY_SCOPE)
     return await read_page(session, statement, page)

@@ -17,7 +17,7 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
@@ -176,7 +176,7 @@ async def list_page(
     clause: ColumnElement[bool],
     now: datetime,
     page: Slice,
-) -> Part[ReadRevision]:
+) -> ReadRows[ReadRevision]:
     """Return a page of the readable revisions of a memory; None: of an engine's memories."""
     of_memory = and_(
         MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.kernel.auth import Reach
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
@@ -302,7 +302,7 @@ async def list_page(
     location: LocationName,
     clause: ColumnElement[bool],
     page: Slice,
-) -> Part[EngineRow]:
+) -> ReadRows[EngineRow]:
     """Return a page of the engines of a location."""
     statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
     return await read_page(session, statement, page)

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import Part, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
@@ -213,7 +213,7 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 async def list_page(
     session: Session, engine: EngineName, clause: ColumnElement[bool], page: Slice, now: datetime
-) -> Part[OperationRow]:
+) -> ReadRows[OperationRow]:
     """Return a page of an engine's operations."""
     statement = select(OperationRow).where(_is_under(engine), is_kept(now), clause)
     return await read_page(session, statement, page)

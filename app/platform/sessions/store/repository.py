@@ -25,7 +25,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, Part, Slice, bytes_of, read_page
+from app.adapters.db.pages import Key, ReadRows, Slice, bytes_of, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
 from app.kernel.names import SessionName
@@ -82,7 +82,7 @@ def key(by: str) -> Key:
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Part[SessionRow]:
+) -> ReadRows[SessionRow]:
     """Return a page of an engine's sessions; shared state counts in each of them."""
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
@@ -132,7 +132,7 @@ EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
 
 async def list_event_page(
     session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice
-) -> Part[SessionEventRow]:
+) -> ReadRows[SessionEventRow]:
     """Return a page of a session's events."""
     statement = select(SessionEventRow).where(
         SessionEventRow.engine_id == name.engine.engine,
