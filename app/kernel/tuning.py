@@ -37,7 +37,8 @@ class Tuning:
     """The same for all keys together."""
     max_body_bytes_per_key: PositiveInt = 64 * _MIB
     """Bytes of bodies longer than 64 KiB that are kept for one key at once, from before they
-    come until they are read as what they mean. One body is always taken.
+    come until they are read as what they mean, and of answers as long, from when they are read
+    until the client has taken them. One is always taken.
     """
     max_body_bytes_held: PositiveInt = 256 * _MIB
     """The same for all keys together."""

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
+from app.kernel.paging import DEFAULT_PAGE_BYTES
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
@@ -193,6 +194,13 @@ class Settings(
         ge=10_000,
         description="Characters of text in the conversation that one request to generate brings;"
         " of longer sessions and streams, as many bytes are read at a time.",
+    )
+    max_page_bytes: int = Field(
+        DEFAULT_PAGE_BYTES,
+        ge=1024 * 1024,
+        le=64 * 1024 * 1024,
+        description="Longest page of a list, and longest answer of `:retrieve`, as JSON; each has"
+        " at least one item. A list goes on with its `nextPageToken`.",
     )
     max_shared_state_bytes: int = Field(
         1024 * 1024,

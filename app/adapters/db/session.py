@@ -4,7 +4,7 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,6 +43,7 @@ _CALLER = "caller"
 _CLOCK = "clock"
 _ENGINES = "engines"
 _IS_DISTRIBUTED = "is_distributed"
+_LONG_READS = "long_reads"
 _NOTED = "noted"
 
 
@@ -236,6 +237,7 @@ class Database:
             _CLOCK: self._clock,
             _ENGINES: self._view.engines,
             _IS_DISTRIBUTED: self.is_distributed,
+            _LONG_READS: self.server.long_reads,
         }
         with transaction_open(conditions, self._view.caller):
             async with (
@@ -370,6 +372,12 @@ def is_distributed(session: Session) -> bool:
     """Return True if the tables of tenants are spread over nodes, by engine."""
     is_spread: bool = session.info[_IS_DISTRIBUTED]
     return is_spread
+
+
+def long_read(session: Session) -> AbstractAsyncContextManager[None]:
+    """Have the statement in the block wait until few others read as much."""
+    places: AbstractAsyncContextManager[None] = session.info[_LONG_READS]
+    return places
 
 
 def after_commit(session: Session, step: AfterCommit) -> None:

@@ -10,7 +10,7 @@ from prometheus_client import Counter
 from typing_extensions import override
 
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.pages import Slice, exported
+from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
@@ -126,7 +126,7 @@ class AuditService(Auditor):
 
     async def _page(
         self, engine_id: int | None, clause: Clause, page: Slice
-    ) -> Sequence[AuditEventRow]:
+    ) -> ReadRows[AuditEventRow]:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             if engine_id is None:
                 return await repository.list_page_of_all(session, clause.condition, page)

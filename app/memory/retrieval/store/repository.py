@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, bytes_of, read_by_key, read_page
 from app.adapters.db.session import Session
+from app.kernel.paging import first_within
 from app.memory.memories.store.repository import everything
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.store.nearest import ScopeQuery
@@ -20,14 +21,30 @@ NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
 
 
 async def find_by_ids(
-    session: Session, query: ScopeQuery, memory_ids: Sequence[str]
+    session: Session, query: ScopeQuery, memory_ids: Sequence[str], max_bytes: int | None
 ) -> dict[str, MemoryRow]:
-    """Return memories that a search of this transaction matched in the scope, by id."""
-    statement = select(MemoryRow).where(
-        MemoryRow.engine_id == query.engine_id, MemoryRow.memory_id.in_(memory_ids)
+    """Return memories that a search of this transaction matched in the scope, by id.
+
+    Only the first ones are read that have at most `max_bytes` in all; None: no bound.
+    """
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == query.engine_id)
+        .execution_options(**BY_SCOPE)
     )
-    rows = await session.execute(statement.execution_options(**BY_SCOPE))
-    return {row.memory_id: row for row in rows.scalars()}
+
+    async def read(ids: Sequence[str]) -> dict[str, MemoryRow]:
+        rows = await session.execute(statement.where(MemoryRow.memory_id.in_(ids)))
+        return {row.memory_id: row for row in rows.scalars()}
+
+    if max_bytes is None:
+        return await read(memory_ids)
+    named = statement.where(MemoryRow.memory_id.in_(memory_ids))
+    sized: Select[str, int] = named.with_only_columns(
+        MemoryRow.memory_id, bytes_of(statement).label("size")
+    )
+    sizes = {row.memory_id: row.size for row in await session.execute(sized)}
+    return await read_by_key(first_within(sizes, memory_ids, max_bytes), read)
 
 
 def newest(count: int) -> Slice:
@@ -35,10 +52,10 @@ def newest(count: int) -> Slice:
     return Slice(NEWEST, count, is_descending=True)
 
 
-async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> Sequence[MemoryRow]:
+async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> ReadRows[MemoryRow]:
     """Return a page of the memories of the scope."""
-    statement = page.applied(select(MemoryRow).where(query.condition()))
-    return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
+    statement = select(MemoryRow).where(query.condition()).execution_options(**BY_SCOPE)
+    return await read_page(session, statement, page)
 
 
 async def find_profiles(

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
@@ -84,9 +84,9 @@ KEY = (ApiKeyRow.create_time, ApiKeyRow.key_id)
 """The order of the list."""
 
 
-async def list_page(session: Session, page: Slice) -> Sequence[ApiKeyRow]:
+async def list_page(session: Session, page: Slice) -> ReadRows[ApiKeyRow]:
     """Return a page of keys in any state."""
-    return (await session.execute(page.applied(select(ApiKeyRow)))).scalars().all()
+    return await read_page(session, select(ApiKeyRow), page)
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:

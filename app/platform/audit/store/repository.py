@@ -11,7 +11,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Search, Selected
 from app.adapters.db.transaction_settings import set_local
@@ -105,18 +105,18 @@ def until(moment: datetime) -> ColumnElement[bool]:
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Sequence[AuditEventRow]:
+) -> ReadRows[AuditEventRow]:
     """Return a page of an engine's events."""
     statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def list_page_of_all(
     session: Session, clause: ColumnElement[bool], page: Slice
-) -> Sequence[AuditEventRow]:
+) -> ReadRows[AuditEventRow]:
     """Return a page of the events of all engines."""
     statement = select(AuditEventRow).where(clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 def select_old(kept: timedelta, session: Session, search: Search) -> Selected:

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, Search, find_keys
 from app.kernel.auth import Reach
@@ -319,7 +319,7 @@ async def list_page(
     location: LocationName,
     clause: ColumnElement[bool],
     page: Slice,
-) -> Sequence[EngineRow]:
+) -> ReadRows[EngineRow]:
     """Return a page of the engines of a location."""
     statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)

@@ -41,7 +41,7 @@ from app.platform.sessions.schemas.events import (
     ListEventsResponse,
     SessionEvent,
 )
-from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_PAGE_SIZE, check_state_size
+from app.platform.sessions.schemas.sessions import MAX_PAGE_SIZE, check_state_size
 from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
@@ -308,8 +308,8 @@ class EventService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await repository.get(session, name, now)
-            rows, token = await repository.list_event_page(
-                session, name, clause.condition, asked, MAX_PAGE_BYTES
+            rows, token = asked.cut(
+                await repository.list_event_page(session, name, clause.condition, asked)
             )
         stored = SessionName(engine, name.session)
         return ListEventsResponse(

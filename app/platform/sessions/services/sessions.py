@@ -38,7 +38,6 @@ from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
-    MAX_PAGE_BYTES,
     MAX_PAGE_SIZE,
     CreateSessionRequest,
     ListSessionsResponse,
@@ -217,9 +216,7 @@ class SessionService:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_unexpired(now) & clause.condition
-            rows, token = await repository.list_page(
-                session, name.engine, where, asked, MAX_PAGE_BYTES
-            )
+            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
             users = {row.user_id for row in rows}
             held = await shared.read(session, name.engine, users)
         return ListSessionsResponse(

@@ -26,7 +26,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, Slice, read_within
+from app.adapters.db.pages import Key, ReadRows, Slice, bytes_of, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
 from app.kernel.names import SessionName
@@ -82,23 +82,18 @@ def key(by: str) -> Key:
 
 
 async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice, max_bytes: int
-) -> tuple[Sequence[SessionRow], str | None]:
-    """Return a page of an engine's sessions, whose states have at most `max_bytes`.
-
-    Shared state counts in each of them.
-    """
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
+) -> ReadRows[SessionRow]:
+    """Return a page of an engine's sessions; shared state counts in each of them."""
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
     )
     of_all = select(_length(AppStateRow.state)).where(AppStateRow.engine_id == engine_id)
-    size = (
-        _length(SessionRow.session_state)
-        + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
-        + func.coalesce(of_all.scalar_subquery(), 0)
+    shared = func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0) + func.coalesce(
+        of_all.scalar_subquery(), 0
     )
     statement = select(SessionRow).where(SessionRow.engine_id == engine_id, clause)
-    return await read_within(session, statement, page, size, max_bytes)
+    return await read_page(session, statement, page, bytes_of(statement) + shared)
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
@@ -137,16 +132,16 @@ EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
 
 
 async def list_event_page(
-    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice, max_bytes: int
-) -> tuple[Sequence[SessionEventRow], str | None]:
-    """Return a page of a session's events, which have at most `max_bytes`."""
+    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice
+) -> ReadRows[SessionEventRow]:
+    """Return a page of a session's events."""
     statement = select(SessionEventRow).where(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
         SessionEventRow.delete_time.is_(None),
         clause,
     )
-    return await read_within(session, statement, page, SessionEventRow.size_bytes, max_bytes)
+    return await read_page(session, statement, page)
 
 
 class EventPlace(NamedTuple):

@@ -3098,8 +3098,9 @@ class RetrieveMemoriesResponse(TypedDict):
     nextPageToken: NotRequired[str | None]
     """Token of the next page; absent on the last page, and where no page was asked for."""
     omittedCount: NotRequired[int | None]
-    """Only with a `maxDistance` of the request or the engine: the number of the best
-    `topK` that were left out because they are farther."""
+    """The number of memories that were left out: of the best `topK`, those farther than
+    the `maxDistance` of the request or the engine, and those for which the response
+    has no room. Absent where there was no such distance, and room for all."""
 
 
 class RetrieveProfilesRequest(TypedDict):
