@@ -1,12 +1,17 @@
-"""The end of a process: its status, and one sentence where an operator can mend what is wrong."""
+"""Sentences of a process for its operator: a new data folder, its stop, why it cannot go on."""
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
 
 import typer
 
 from app.adapters.db.migrate import SchemaError
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
+from app.adapters.postgres.server import has_cluster
 from app.adapters.terminal import FAILED, OUTDATED
 from app.kernel.errors import ServiceError
 from app.process.listening import SchemaChangedError, ServeError
@@ -24,3 +29,22 @@ def status_of(run: Callable[[], int | None]) -> int:
     except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
         typer.echo(str(error), err=True)
         return FAILED
+
+
+def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
+    """Say that a data folder is made, whose name may be mistyped; nothing if it has a database."""
+    if not has_cluster(data_dir):
+        say(f"New data folder: {data_dir.resolve()}", stream)
+
+
+def tell_stopping(grace_seconds: float) -> None:
+    """Say that the process was asked to stop, and how long that may take."""
+    say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
+
+
+def say(sentence: str, stream: TextIO | None = None) -> None:
+    """Write a line at once; whoever has closed the stream does not hear it."""
+    stream = stream or sys.stdout
+    with suppress(OSError):
+        stream.write(f"{sentence}\n")
+        stream.flush()
