@@ -5,7 +5,6 @@ from app.platform.access.services.access import AccessService
 from app.process.listening import url_of
 from app.process.reporting import say
 from app.process.typed import typed
-from app.settings.settings import Settings
 
 
 async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
@@ -21,13 +20,9 @@ async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
     if has_key and settings.console:
         lines.append(f"The key opens the console: {address}/console")
     if await _may_be_lost(resources):
-        lines.append(f"If the administrator's key is lost, this makes another: {another_key(settings)}")
+        another = typed(settings, "keys", "create", "--name", "admin", "--role", "admin")
+        lines.append(f"If the administrator's key is lost, this makes another: {another}")
     say("\n".join(lines))
-
-
-def another_key(settings: Settings) -> str:
-    """Return the command that makes another administrator's key."""
-    return typed(settings, "keys", "create", "--name", "admin", "--role", "admin")
 
 
 async def _may_be_lost(resources: Resources) -> bool:
