@@ -11,10 +11,11 @@ from app.kernel.errors import Reason
 from app.kernel.permissions import Permission
 from app.kernel.tuning import Tuning
 from app.process.features import demands
+from app.settings.described import rounded, unit, variable
 from app.settings.settings import Settings
 from scripts.make_reference import PAGES, write
 from scripts.reference.openapi import methods, schemas
-from scripts.reference.settings_page import accepted, rounded, unit, variable
+from scripts.reference.settings_page import accepted
 from tests.support.documents import ROOT
 
 _METRIC = re.compile(r"(?:Counter|Gauge|Histogram)(?:\(|,)\s*\"(memory_bank_\w+)\"")
