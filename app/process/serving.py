@@ -142,7 +142,6 @@ async def _database(settings: Settings, place: ProcessPlace) -> AsyncIterator[st
     if settings.database_url is not None:
         yield await _checked(settings)
         return
-    tell_new_folder(settings.data_dir, sys.stdout)
     address = address_of(settings, port_of(place.api)) if place.api else None
     async with own_database(settings, holder=Holder(address=address)) as url:
         yield url
@@ -236,6 +235,8 @@ async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
     The sockets are bound before anything else: a start that finds a port taken makes no key.
     """
     with bound_place(settings, place) as bound:
+        if settings.database_url is None and place.database is None:
+            tell_new_folder(settings.data_dir, sys.stdout)
         async with (
             until_signalled(settings, bound) as stopping,
             traced(),

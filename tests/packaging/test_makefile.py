@@ -12,7 +12,7 @@ from tests.packaging.checkout import ROOT, UNSET
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
     "test-citus",
-    *("migration", "openapi", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
+    *("migration", "generated", "schema", "openapi", "client", "reference", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
 }
 
 
