@@ -38,8 +38,9 @@ def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
 
 
 def tell_stopping(grace_seconds: float) -> None:
-    """Say that the process was asked to stop, and how long that may take."""
-    say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
+    """Say to a person who waits that the process was asked to stop, and how long it may take."""
+    if sys.stdout.isatty():
+        say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
 
 
 def say(sentence: str, stream: TextIO | None = None) -> None:

@@ -12,7 +12,20 @@ from tests.packaging.checkout import ROOT, UNSET
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
     "test-citus",
-    *("migration", "generated", "schema", "openapi", "client", "reference", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
+    *(
+        "migration",
+        "generated",
+        "schema",
+        "openapi",
+        "client",
+        "reference",
+        "docs",
+        "lock",
+        "sbom",
+        "clean",
+        "browser",
+        "screenshots",
+    ),
 }
 
 
