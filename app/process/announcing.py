@@ -8,7 +8,7 @@ from app.process.typed import typed
 
 
 async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
-    """Say where the API is served, and by what; `has_key` if this start made the first key."""
+    """Announce where the API is served, and by what; `has_key` if this start made the first key."""
     settings = resources.settings
     address = url_of(settings.host, port)
     console = "console: /console, " if settings.console else ""

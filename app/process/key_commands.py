@@ -52,6 +52,7 @@ _ForAgent = Annotated[
         " that connect agents as well.",
     ),
 ]
+_FormerScope = Annotated[list[str] | None, typer.Option(hidden=True)]
 _USER = "user_id"
 _OPTIONS = {
     "displayName": "--name",
@@ -86,7 +87,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         list[str] | None,
         typer.Option(help="KEY=VALUE that a scope must have; repeatable, also for one key."),
     ] = None,
-    condition: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    condition: _FormerScope = None,
     expires_in: _ExpiresIn = None,
     for_agent: _ForAgent = None,
     as_json: _AsJson = False,
@@ -95,12 +96,9 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     """Create a key and print its secret once. Without bounds it reaches everything."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
-    # `--condition` is its former name.
-    pairs = [*(scope or []), *(condition or [])]
+    pairs = _with_user([*(scope or []), *(condition or [])], for_agent)
     if for_agent is not None:
-        name = name or f"agent of {for_agent}"
-        role = role or ["editor"]
-        pairs = _with_user(pairs, for_agent)
+        name, role = name or f"agent of {for_agent}", role or ["editor"]
     if name is None:
         fail("Give a --name, or --for-agent.", MISUSED)
     if not (role or permission):
@@ -186,8 +184,10 @@ def rotate(
     _show_secret(rotated, as_json=as_json)
 
 
-def _with_user(pairs: list[str], user: str) -> list[str]:
-    """Return the pairs of the scope of a user's agent."""
+def _with_user(pairs: list[str], user: str | None) -> list[str]:
+    """Return the pairs of a scope with that of a user, if any."""
+    if user is None:
+        return pairs
     if any(pair.partition("=")[0] == _USER for pair in pairs):
         fail(f"--scope: {_USER} is what --for-agent sets.", MISUSED)
     return [*pairs, f"{_USER}={user}"]

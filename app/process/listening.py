@@ -72,7 +72,7 @@ def bind_worker(settings: Settings, number: int = 0) -> socket:
 
 
 def listen(bound: socket) -> None:
-    """Let clients connect to a bound socket; of no effect where they can already.
+    """Open a bound socket to clients; of no effect where they can already.
 
     Raises:
         ServeError: another process, which had bound the same address, listens by now.

@@ -221,7 +221,7 @@ def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listener
 
 
 def _leave_to_supervisor(_: float) -> None:
-    """Say nothing of the stop: the supervisor does, once for all."""
+    """Announce nothing: the supervisor does, once for all."""
 
 
 def _close(listeners: _Listeners) -> None:

@@ -32,13 +32,13 @@ def status_of(run: Callable[[], int | None]) -> int:
 
 
 def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
-    """Say that a data folder is made, whose name may be mistyped; nothing if it has a database."""
+    """Announce a data folder that is made: its name may be mistyped."""
     if not has_cluster(data_dir):
         say(f"New data folder: {data_dir.resolve()}", stream)
 
 
 def tell_stopping(grace_seconds: float) -> None:
-    """Say to a person who waits that the process was asked to stop, and how long it may take."""
+    """Announce the stop of the process to a person at a terminal, and how long it may take."""
     if sys.stdout.isatty():
         say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
 

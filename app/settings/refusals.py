@@ -46,7 +46,7 @@ _WORDS = {
     "too_short": "must have a length of at least {min_length}",
     "tuple_type": _AN_ARRAY,
 }
-"""What is wanted, by the type of pydantic's error; others carry a sentence of our own."""
+"""The words for a fault, by the type of pydantic's error; others carry a sentence of our own."""
 
 
 def refusals(error: ValidationError) -> list[str]:

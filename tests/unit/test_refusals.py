@@ -87,7 +87,7 @@ def test_no_secret_is_shown(name: str, value: object) -> None:
 
 def test_every_fault_is_told_once_and_none_twice() -> None:
     with pytest.raises(ValidationError) as raised:
-        Settings(port="x", processes=0)  # type: ignore[arg-type]  # as the environment has them
+        Settings(port="x", processes=0)
     assert refusals(raised.value) == [
         "MEMORY_BANK_PORT must be a whole number; got x.",
         "MEMORY_BANK_PROCESSES must be at least 1; got 0.",
