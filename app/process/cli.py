@@ -4,9 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typing_extensions import override
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import OldProcessesError, SchemaError
@@ -26,8 +28,20 @@ from app.process import (
     restore_commands,
     settings_commands,
 )
+from app.process.progress import stoppable
+
+
+class _StoppableGroup(TyperGroup):
+    """The commands; each ends on Ctrl-C with a word, unless it has a sentence of its own."""
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        with stoppable("Stopped."):
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=_StoppableGroup,
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
     no_args_is_help=True,
     add_completion=False,

@@ -118,6 +118,14 @@ def test_ctrl_c_says_once_that_it_stops(folder: Path, processes: str) -> None:
     assert screen.shown.count("Stopping") == 1
 
 
+def test_ctrl_c_ends_any_command_with_a_word() -> None:
+    with terminal("demo") as screen:
+        screen.wait_for("generate: the first half")
+        screen.press_ctrl_c()
+        assert screen.end() == 130
+    assert screen.shown.endswith("Stopped.\n")
+
+
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_connections_are_refused_until_somebody_answers(folder: Path, processes: str) -> None:
     port = free_port()
