@@ -14,10 +14,19 @@ from app.adapters.behind import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.kernel.errors import Aborted, FailedPrecondition, InvalidArgument, Reason
+from app.kernel.auth import Reach
+from app.kernel.errors import (
+    Aborted,
+    FailedPrecondition,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+)
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
+from app.memory.erasures.services.restores import UNDER_WAY
+from app.memory.erasures.store import repository as erasures
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.checking import LineChecks
@@ -69,12 +78,14 @@ class RestoreRequest:
     Attributes:
         engine: that is to be filled.
         extends_recovery: whether open windows of recovery end later, by the time since the export.
+        reach: the engines of which the caller may be told.
         once: the key under which the answer of an archive, named by its id, is kept.
         record_end: records the end in the audit log, in its transaction.
     """
 
     engine: EngineName
     extends_recovery: bool
+    reach: Reach
     once: Callable[[str], IdempotencyKey]
     record_end: Callable[[Session], Awaitable[None]]
 
@@ -318,6 +329,7 @@ class Restore:
         header, passed, resources = self._header, self._passed, self._resources
         assert header is not None
         assert passed is not None
+        has_erased = await self._has_erased(header)
         async with resources.db.in_parts().transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -341,7 +353,7 @@ class Restore:
                 past_recovery=passed.recovery,
                 past_expiry=passed.expiry,
                 converted=dict(sorted(converted.items())),
-                warnings=warnings_of(header, trailer, passed_over),
+                warnings=warnings_of(header, trailer, passed_over, has_erased=has_erased),
             )
             once = self._wanted.once(header.archive_id)
             await idempotency.claim(session, row.engine_id, once, now)
@@ -349,6 +361,17 @@ class Restore:
             await self._wanted.record_end(session)
         EngineCache.of(resources).forget(self._name.engine)
         return answer
+
+    async def _has_erased(self, header: Header) -> bool:
+        """Return True if the archive may have again what this service erased from its engine."""
+        try:
+            archived = EngineName.parse(header.engine)
+        except ServiceError:
+            return False
+        if not self._wanted.reach.has_engine(archived):
+            return False
+        async with self._resources.db.in_parts().snapshot() as session:
+            return await erasures.has_any(session, archived, header.export_time - UNDER_WAY)
 
 
 def _next(blocks: Iterator[Block]) -> Block | None:
