@@ -17,7 +17,6 @@ from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.schemas import (
     MemoryProfile,
@@ -95,10 +94,10 @@ class RetrievalService:
         digest, now = scope_hash(request.scope), self.clock.now()
         async with self.db.snapshot() as session:
             await engines.get(session, name)
-            rows: list[MemoryRow] = []
+            contents: list[dict[str, Any]] = []
             if self.db.reaches(request.scope):
-                rows = await repository.find_profiles(session, name.engine, digest, now)
-        return RetrieveProfilesResponse(profiles=_profiles(rows) or None)
+                contents = await repository.find_profile_contents(session, name.engine, digest, now)
+        return RetrieveProfilesResponse(profiles=_profiles(contents) or None)
 
     def _query(
         self, name: EngineName, request: RetrieveMemoriesRequest
@@ -281,14 +280,13 @@ def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) ->
     return None
 
 
-def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
+def _profiles(contents: Iterable[dict[str, Any]]) -> dict[str, MemoryProfile]:
     """Merge the fields of each schema; for a field with several values, the later row's counts.
 
     A null removes the field; only a memory written by hand can have one.
     """
     by_schema: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        content = row.structured_content or {}
+    for content in contents:
         by_schema.setdefault(content["schemaId"], {}).update(content["data"])
     return {
         schema_id: MemoryProfile(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, select
 
@@ -65,13 +66,27 @@ async def find_profiles(
 
     A scope with more than `MAX_PROFILE_MEMORIES` loses those that changed longest ago.
     """
+    statement = _profiles(engine_id, scope_hash, now)
+    rows = (await session.execute(statement)).scalars().all()
+    return list(reversed(rows))
+
+
+async def find_profile_contents(
+    session: Session, engine_id: int, scope_hash: bytes, now: datetime
+) -> list[dict[str, Any]]:
+    """Return what `find_profiles` does, without what the memories have beside their content."""
+    statement = _profiles(engine_id, scope_hash, now)
+    columns = statement.with_only_columns(MemoryRow.structured_content)
+    contents = (await session.execute(columns)).scalars().all()
+    return [content or {} for content in reversed(contents)]
+
+
+def _profiles(engine_id: int, scope_hash: bytes, now: datetime) -> Select[MemoryRow]:
     query = ScopeQuery(engine_id, scope_hash, [MemoryType.STRUCTURED_PROFILE], everything(), now)
-    statement = (
+    return (
         select(MemoryRow)
         .where(query.condition(), MemoryRow.structured_content.is_not(None))
         .order_by(MemoryRow.update_time.desc(), MemoryRow.memory_id.desc())
         .limit(MAX_PROFILE_MEMORIES)
         .execution_options(**BY_SCOPE)
     )
-    rows = (await session.execute(statement)).scalars().all()
-    return list(reversed(rows))
