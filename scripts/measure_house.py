@@ -202,7 +202,7 @@ MEASURES: dict[str, tuple[Callable[[], object], str]] = {
     "settings": (lambda: len(Settings.model_fields), "110"),
     "lines of the README": (lambda: (_ROOT / "README.md").read_text().count("\n"), "230"),
     "lines / files of app/": (_sizes, "56,000 / 440"),
-    "longest file / function": (_longest, "400 / 50"),
+    "longest file / function": (_longest, "600 / 60"),
 }
 """What is counted, how, and the most that is aimed at."""
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.architecture.code import Module, module, modules
 
-MAX_FILE_LINES = 400
-MAX_FUNCTION_LINES = 50
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 60
 
 COMMITS = {
     "app.adapters.db.session": "the one place",
