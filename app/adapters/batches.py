@@ -25,7 +25,7 @@ from app.adapters.db.spread import (
     FindRows,
     Key,
     RemoveSelected,
-    Search,
+    RowSearch,
     SelectRows,
     find_keys,
     name_of,
@@ -63,9 +63,9 @@ def batched(name: str, select: SelectRows, remove: RemoveSelected) -> Sweep:
     return swept(name, lambda batches: batches.remove(select, remove))
 
 
-def swept(name: str, work: "Callable[[Batches], Awaitable[int]]", order: int = 0) -> Sweep:
+def swept(name: str, work: "Callable[[SweepBatches], Awaitable[int]]", order: int = 0) -> Sweep:
     """Return a sweep of this name; its work returns the number of rows."""
-    return Sweep(name, lambda resources: work(Batches(resources, name)), order)
+    return Sweep(name, lambda resources: work(SweepBatches(resources, name)), order)
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Round(Generic[Changed]):
 
 
 @dataclass(frozen=True)
-class Batches:
+class SweepBatches:
     """The batches of one kind of periodic work, which has a name."""
 
     resources: Resources
@@ -143,7 +143,7 @@ class Batches:
         return total
 
     async def changed(
-        self, find: FindRows, change: ChangeKeys[Changed], search: Search, shared: int = 0
+        self, find: FindRows, change: ChangeKeys[Changed], search: RowSearch, shared: int = 0
     ) -> Round[Changed]:
         """Find keys and change their rows, of which those that fail are left out.
 
@@ -166,13 +166,13 @@ class Batches:
                 raise
         return Round(len(keys), await self._apart(_grouped(keys, 1), change))
 
-    def search(self, limit: int, passed: Collection[Key] = ()) -> Search:
+    def search(self, limit: int, passed: Collection[Key] = ()) -> RowSearch:
         """Return a search that passes over what is left out, and these keys."""
         now = self.resources.clock.now()
         left_out = _LeftOut.of(self.resources).keys(self.what, now)
         names = [(len(key), name_of(key)) for key in (*left_out, *passed)]
         but = [name for parts, name in names if parts > 1]
-        return Search(limit, but, [name for parts, name in names if parts == 1])
+        return RowSearch(limit, but, [name for parts, name in names if parts == 1])
 
     def leaves_out(self, key: Key) -> bool:
         """Return True if a row is left out, or its engine, or a row of the engine of that key."""

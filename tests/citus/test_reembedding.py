@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock, SystemClock
@@ -57,7 +57,7 @@ def now(resources: Resources, embedder: ScriptedEmbedder) -> Changed:
 async def is_left(resources: Resources) -> bool:
     """Return True if vectors of the former model may be left."""
     async with resources.db.snapshot() as session:
-        return bool(await engines.find_with_stale_vectors(session, Search(10)))
+        return bool(await engines.find_with_stale_vectors(session, RowSearch(10)))
 
 
 async def test_a_write_that_ends_after_the_switch(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.spread import Changed, ChangeKeys, FindRows
 from app.adapters.resources import Resources
 from app.process.features import FEATURES
@@ -18,6 +18,6 @@ async def batch(
     resources: Resources, find: FindRows, change: ChangeKeys[Changed], limit: int = 100
 ) -> tuple[int, Sequence[Changed]]:
     """Find and change rows once; return how many were found, and the results by engine."""
-    batches = Batches(resources, "trials")
+    batches = SweepBatches(resources, "trials")
     done = await batches.changed(find, change, batches.search(limit))
     return done.found, [result for _, result in done.changed]

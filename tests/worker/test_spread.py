@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Database, Session
-from app.adapters.db.spread import Key, Search
+from app.adapters.db.spread import Key, RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, DeadlineExceeded, IdClash, Reason, Unavailable
@@ -83,7 +83,7 @@ async def test_what_no_longer_meets_the_condition_is_left(
 ) -> None:
     await fill(database)
 
-    async def find_and_renew(session: Session, search: Search) -> Sequence[Key]:
+    async def find_and_renew(session: Session, search: RowSearch) -> Sequence[Key]:
         keys = await erasure.find_expired(session, search)
         async with database.engine.begin() as other:
             await other.execute(_RENEW)
@@ -136,7 +136,7 @@ async def test_only_a_failure_of_the_database_ends_a_batch(
     # Where it is distributed, each engine has a transaction of its own.
     left = 2 if not ends else 4 if database.is_distributed else 6
     assert await count(database, SessionRow) == (left,)
-    batches = Batches(resources, "trials")
+    batches = SweepBatches(resources, "trials")
     assert [batches.leaves_out((engine,)) for engine in ENGINES] == [False, not ends, False]
 
 
@@ -173,12 +173,12 @@ async def test_an_engine_with_too_many_failing_rows_is_left_out_as_a_whole(
             raise ValueError(engine_id)
         return await erasure.remove_expired(session, engine_id, keys)
 
-    batches = Batches(resources, "trials")
+    batches = SweepBatches(resources, "trials")
     assert await batches.spread(erasure.find_expired, remove) == 14
     search = batches.search(10)
     assert (search.but, search.but_below) == ([], ["3"])
     clock.advance(timedelta(hours=1))
-    assert batches.search(10) == Search(10, [], [])
+    assert batches.search(10) == RowSearch(10, [], [])
 
 
 async def test_the_sweeps_of_all_features_run(resources: Resources, database: Database) -> None:

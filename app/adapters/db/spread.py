@@ -46,7 +46,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Search:
+class RowSearch:
     """The bounds of a search for rows.
 
     Attributes:
@@ -74,16 +74,16 @@ class Search:
         return keys.limit(self.limit)
 
 
-FindRows = Callable[[Session, Search], Awaitable[Sequence[Key]]]
+FindRows = Callable[[Session, RowSearch], Awaitable[Sequence[Key]]]
 """Find the keys of rows of any engine, the oldest first, without locks."""
-SelectRows = Callable[[Session, Search], Selected]
+SelectRows = Callable[[Session, RowSearch], Selected]
 """Return the statement that selects the keys of rows of any engine."""
 RemoveSelected = Callable[[Session, Selected], Awaitable[int]]
 """Remove or change the rows whose keys a statement selects; return the count."""
 
 
 def name_of(key: Key) -> str:
-    """Return the name of a row: the parts of its key, as `Search` compares them."""
+    """Return the name of a row: the parts of its key, as `RowSearch` compares them."""
     return "/".join(map(_text, key))
 
 

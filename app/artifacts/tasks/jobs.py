@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Self
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
@@ -258,7 +258,7 @@ class _Embedding:
         return await vectors.list_lacking(session, self.name, now, after, limit)
 
 
-async def remove_expired(batches: Batches) -> int:
+async def remove_expired(batches: SweepBatches) -> int:
     """Free the artifacts that can no longer be read; return how many rows that were."""
     grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired, erasure.remove_expired
@@ -266,7 +266,7 @@ async def remove_expired(batches: Batches) -> int:
     return await batches.spread(partial(find, grace), partial(remove, grace), shared=3)
 
 
-async def remove_expired_namespaces(batches: Batches) -> int:
+async def remove_expired_namespaces(batches: SweepBatches) -> int:
     """Remove the empty namespaces past their time; return how many."""
     grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired_namespaces, erasure.remove_expired_namespaces

@@ -18,7 +18,7 @@ from typing import Any
 
 import structlog
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
@@ -266,6 +266,6 @@ async def embed_once(resources: Resources) -> None:
         log.warning("embedding.failed", reason=error.reason)
 
 
-async def remove_stale(batches: Batches) -> int:
+async def remove_stale(batches: SweepBatches) -> int:
     """Remove the vectors of models that no longer serve; return the count."""
     return await StaleVectors.of(batches).remove()

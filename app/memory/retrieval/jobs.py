@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import structlog
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.definitions import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -52,7 +52,7 @@ class IndexSweep:
 
     async def run(self) -> None:
         """Give each large scope an index, as far as the constants allow, and remove the others."""
-        batches = Batches(self.resources, "scope indexes")
+        batches = SweepBatches(self.resources, "scope indexes")
         await self._register(batches)
         known, made = await self._listed()
         for key, row in known.items():
@@ -71,7 +71,7 @@ class IndexSweep:
         async with self.resources.db.snapshot() as session:
             return await indexes.list_known(session), await indexes.list_made(session)
 
-    async def _register(self, batches: Batches) -> None:
+    async def _register(self, batches: SweepBatches) -> None:
         settings = self.resources.settings
         memories = settings.tuning.scope_index_memories
         async with self.resources.db.transaction() as session:

@@ -3,11 +3,11 @@
 from datetime import timedelta
 from functools import partial
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.platform.audit.store import repository
 
 
-async def remove_old(batches: Batches) -> int:
+async def remove_old(batches: SweepBatches) -> int:
     """Remove events past their time; return how many."""
     kept = batches.resources.settings.audit_retention_seconds
     if kept is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key
 from app.adapters.resources import Resources
@@ -53,7 +53,7 @@ async def sweep_once(resources: Resources) -> None:
         log.warning("sweep.failed", reason=error.reason)
 
 
-async def remove_deleted_engines(batches: Batches) -> int:
+async def remove_deleted_engines(batches: SweepBatches) -> int:
     """Remove hidden engines with all their rows, whatever the state of their operations.
 
     Returns the number of rows.

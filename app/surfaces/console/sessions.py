@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
@@ -151,7 +151,7 @@ class Sessions:
             await repository.remove_of_key(session, key_id)
 
 
-async def remove_ended(batches: Batches) -> int:
+async def remove_ended(batches: SweepBatches) -> int:
     """Remove sessions that have ended; return the count; for a sweep."""
     settings = batches.resources.settings
     if not settings.console:

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.limits.store import repository as totals
@@ -305,7 +305,7 @@ async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(database: Dat
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:
-            keys = await totals.find_addable(sweep, Search(10))
+            keys = await totals.find_addable(sweep, RowSearch(10))
             assert await totals.add_up(sweep, 1, keys) == 1
             writing = asyncio.create_task(writer.execute(text(session.format("b"))))
             await until_waiting(database)

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.kernel.clock import FixedClock, SystemClock
 from app.kernel.errors import Reason, ResourceExhausted
 from app.platform.limits.services import rates
@@ -347,6 +347,6 @@ async def test_buckets_that_are_full_again_are_removed(
     await service.charge(KEY, None, 1)
     for removed, left in ((2, 2), (1, 1), (0, 1)):
         async with database.transaction() as session:
-            full = claims.select_full(session, Search(2))
+            full = claims.select_full(session, RowSearch(2))
             assert await claims.remove_full(session, full) == removed
         assert await count(database, RateBucketRow) == (left,)

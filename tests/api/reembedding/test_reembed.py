@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -85,11 +85,11 @@ async def test_vectors_of_the_former_model_are_removed_after_it(
     assert set(map(tuple, (await stored_vectors(resources)).values())) == {(NEW,)}
     # A write that began under it may still end.
     async with resources.db.snapshot() as session:
-        assert len(await engines.find_with_stale_vectors(session, Search(10))) == 1
+        assert len(await engines.find_with_stale_vectors(session, RowSearch(10))) == 1
     clock.advance(AFTER_ALL_WRITES)
     await sweep(now.resources, "stale vectors")
     async with resources.db.snapshot() as session:
-        assert await engines.find_with_stale_vectors(session, Search(10)) == []
+        assert await engines.find_with_stale_vectors(session, RowSearch(10)) == []
 
 
 @pytest.mark.parametrize("path", ["reasoningEngines/1", "memoryBanks/1"])

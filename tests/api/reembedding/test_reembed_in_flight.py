@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -87,7 +87,7 @@ async def test_with_the_sweep_where_the_worker_was_gone_by_then(
     for left, embedded in ((1, 1), (0, 0)):
         await sweep(now.resources, "stale vectors")
         async with resources.db.snapshot() as session:
-            assert len(await engines.find_with_stale_vectors(session, Search(10))) == left
+            assert len(await engines.find_with_stale_vectors(session, RowSearch(10))) == left
         assert await backlog.run() == embedded
 
     assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [NEW]}

@@ -31,7 +31,7 @@ from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key as FoundKey
-from app.adapters.db.spread import Search, find_keys, remove_found
+from app.adapters.db.spread import RowSearch, find_keys, remove_found
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
@@ -214,7 +214,7 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 # After expiry
 
 
-async def find_expired(grace: timedelta, session: Session, search: Search) -> Sequence[FoundKey]:
+async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:
     """Find artifacts of all engines that expired at least `grace` ago, and abandoned uploads."""
     key = (*_IN_NAMESPACE, ArtifactRow.content_id)
     statement = (
@@ -272,7 +272,7 @@ async def _lock(session: Session, key: Key) -> NamespaceRow | None:
 
 
 async def find_expired_namespaces(
-    grace: timedelta, session: Session, search: Search
+    grace: timedelta, session: Session, search: RowSearch
 ) -> Sequence[FoundKey]:
     """Find empty, expired namespaces of all engines; for a sweep."""
     statement = (

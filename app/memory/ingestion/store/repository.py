@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow
@@ -297,7 +297,7 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
     await session.execute(update(StreamEventRow).where(mine).values(content=None))
 
 
-async def find_stranded(session: Session, search: Search) -> Sequence[Key]:
+async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find streams of all engines with waiting events that no operation will process; for a sweep.
 
     Streams of deleted engines and those that are being erased are left out: writes to them are

@@ -41,7 +41,7 @@ from app.adapters.db.filter_fields import (
 from app.adapters.db.filters import Fields
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
@@ -291,7 +291,7 @@ def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
 _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
 
 
-async def find_without_cues(session: Session, search: Search) -> Sequence[Key]:
+async def find_without_cues(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
         select(*_KEY)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
-from app.adapters.db.spread import FindRows, Key, Search
+from app.adapters.db.spread import FindRows, Key, RowSearch
 from app.kernel.errors import NotFound
 from app.kernel.names import WILDCARD, EngineName
 from app.memory.memories.services.memories import MemoryService
@@ -24,11 +24,11 @@ _ENGINES_PER_SWEEP = 1_000
 class StaleVectors:
     """The vectors of models that no longer serve."""
 
-    batches: Batches
+    batches: SweepBatches
     memories: MemoryService
 
     @classmethod
-    def of(cls, batches: Batches) -> "StaleVectors":
+    def of(cls, batches: SweepBatches) -> "StaleVectors":
         """Build the service from the batches of its sweep."""
         return cls(batches, MemoryService.of(batches.resources))
 
@@ -61,7 +61,7 @@ class StaleVectors:
         return removed
 
     def _finding(self, engine_id: int) -> FindRows:
-        async def find(session: Session, search: Search) -> Sequence[Key]:
+        async def find(session: Session, search: RowSearch) -> Sequence[Key]:
             kept = self._kept(await _get(session, engine_id))
             return await repository.find_stale(session, engine_id, kept, search)
 

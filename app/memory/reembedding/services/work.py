@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import structlog
 
-from app.adapters.batches import Batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key
 from app.adapters.resources import Resources
@@ -25,19 +25,19 @@ log = structlog.get_logger()
 _REFUSED_PAUSE = timedelta(hours=1)
 """Pause before a fact is tried again that the model refuses while it embeds others."""
 _MOST_FAILURES = 20
-"""Batches that may fail in one run; the rest of a long queue waits for the next run."""
+"""SweepBatches that may fail in one run; the rest of a long queue waits for the next run."""
 
 
 @dataclass(frozen=True)
 class Backlog:
     """The embedding queue: memories that wait for their vectors."""
 
-    batches: Batches
+    batches: SweepBatches
 
     @classmethod
     def of(cls, resources: Resources) -> "Backlog":
         """Return the queue, for one run."""
-        return cls(Batches(resources, "embedding queue"))
+        return cls(SweepBatches(resources, "embedding queue"))
 
     @property
     def resources(self) -> Resources:

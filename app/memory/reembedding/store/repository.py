@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
 from app.platform.engines.store import repository as engines
@@ -120,7 +120,7 @@ async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
 # Embedding queue --------------------------------------------------------------------------------
 
 
-async def find_due(session: Session, search: Search) -> Sequence[Key]:
+async def find_due(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find due memories of all engines in the embedding queue."""
     statement = (
         select(*_KEY)
@@ -198,7 +198,7 @@ async def count_waiting_of(session: Session, engine_id: int, most: int) -> int:
 
 
 async def find_stale(
-    session: Session, engine_id: int, kept: Sequence[str], search: Search
+    session: Session, engine_id: int, kept: Sequence[str], search: RowSearch
 ) -> Sequence[Key]:
     """Find an engine's memories with vectors by other models than those `kept`, ordered by id."""
     key = (MemoryVectorRow.engine_id, MemoryVectorRow.memory_id)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, func, select, union_all
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found
 from app.memory.memories.store.repository import is_gone
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.engines.store import repository as engines
@@ -58,7 +58,7 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
     return (await session.execute(statement)).scalars().all()
 
 
-async def find_gone(session: Session, search: Search) -> Sequence[Key]:
+async def find_gone(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find memories of all engines that are no longer readable; for a sweep."""
     # By two indexes, each in its order: a condition with `or` would read all that is gone.
     either = union_all(
@@ -88,7 +88,7 @@ async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> li
     return [memory_id for _, memory_id in await session.execute(statement)]
 
 
-async def find_expired_revisions(session: Session, search: Search) -> Sequence[Key]:
+async def find_expired_revisions(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find expired revisions of all engines; for a sweep."""
     statement = (
         select(*_REVISION_KEY)

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tablesamp
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search
+from app.adapters.db.spread import RowSearch
 from app.memory.memories.store.tables import MemoryVectorRow
 from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow
@@ -68,7 +68,7 @@ def _key(row: ScopeIndexRow) -> IndexKey:
     return IndexKey(row.engine_id, row.scope_hash, row.model_id)
 
 
-async def list_likely(session: Session, memories: int, search: Search) -> list[IndexKey]:
+async def list_likely(session: Session, memories: int, search: RowSearch) -> list[IndexKey]:
     """Return scopes that probably have at least so many memories, the largest first.
 
     The estimate reads a sample of the table's pages, the smaller the larger a scope has to be: one

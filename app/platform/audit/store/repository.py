@@ -13,7 +13,7 @@ from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search, Selected
+from app.adapters.db.spread import RowSearch, Selected
 from app.adapters.db.transaction_settings import set_local
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
@@ -119,7 +119,7 @@ async def list_page_of_all(
     return await read_page(session, statement, page)
 
 
-def select_old(kept: timedelta, session: Session, search: Search) -> Selected:
+def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected:
     """Select events older than the retention, of all engines; for a sweep."""
     is_old = AuditEventRow.create_time <= database_time(session) - kept
     return search.bounded(select(*_ROW).where(is_old).order_by(*KEY), _ROW)

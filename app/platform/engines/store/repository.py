@@ -13,7 +13,7 @@ from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys
+from app.adapters.db.spread import Key, RowSearch, find_keys
 from app.kernel.auth import Reach
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, LocationName
@@ -128,13 +128,13 @@ async def list_with_encryption(session: Session, limit: int) -> Sequence[int]:
     return (await session.execute(ordered)).scalars().all()
 
 
-async def find_deleted(session: Session, search: Search) -> Sequence[Key]:
+async def find_deleted(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find engines that are hidden but not removed yet, of any project; for a sweep."""
     return await _find(session, search, EngineRow.delete_time.is_not(None))
 
 
 async def _find(
-    session: Session, search: Search, *conditions: ColumnElement[bool]
+    session: Session, search: RowSearch, *conditions: ColumnElement[bool]
 ) -> Sequence[Key]:
     statement = select(EngineRow.engine_id).where(*conditions)
     return await find_keys(session, search.bounded(statement, (EngineRow.engine_id,)))
@@ -253,7 +253,7 @@ async def end_stale_vectors(session: Session, engine_id: int, until: datetime) -
     )
 
 
-async def find_with_stale_vectors(session: Session, search: Search) -> Sequence[Key]:
+async def find_with_stale_vectors(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find engines that may have vectors of models that do not serve them; for a sweep."""
     return await _find(
         session,

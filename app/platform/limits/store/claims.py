@@ -10,7 +10,7 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, bindparam, delete, func, select, text
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search, Selected
+from app.adapters.db.spread import RowSearch, Selected
 from app.platform.limits.logic.blocks import BucketPace
 from app.platform.limits.store.tables import RateBucketRow
 
@@ -74,7 +74,7 @@ async def remove(session: Session, subjects: Collection[str]) -> int:
     return len(removed.all())
 
 
-def select_full(_: Session, search: Search) -> Selected:
+def select_full(_: Session, search: RowSearch) -> Selected:
     """Select buckets that must be full: a missing bucket counts as full."""
     return search.bounded(select(RateBucketRow.subject).where(_is_full()), (RateBucketRow.subject,))
 

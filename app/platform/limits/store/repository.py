@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
@@ -31,7 +31,7 @@ async def read_totals(session: Session, engine_id: int) -> Totals:
     return {kind: int(value) for kind, value in zip(Counted, row, strict=True)}
 
 
-async def find_addable(session: Session, search: Search) -> Sequence[Key]:
+async def find_addable(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find rows of connections, of all engines; for a sweep."""
     # In the order of engines: on one server all share a transaction, and two sweeps must not
     # deadlock.

@@ -26,7 +26,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import KeyColumns, Search, Selected
+from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.subjects import RowsOf, Subject
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
@@ -97,7 +97,7 @@ _KEYS: Mapping[_Expiring, KeyColumns] = {
 }
 
 
-def select_old(table: _Expiring, session: Session, search: Search) -> Selected:
+def select_old(table: _Expiring, session: Session, search: RowSearch) -> Selected:
     """Select expired rows of either table, of all engines; for a sweep."""
     is_old = table.remove_time <= database_time(session)
     return search.bounded(select(*_KEYS[table]).where(is_old), _KEYS[table])

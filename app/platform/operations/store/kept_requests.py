@@ -24,7 +24,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Clause, Fields
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search, Selected
+from app.adapters.db.spread import RowSearch, Selected
 from app.adapters.db.transaction_settings import limited
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
@@ -99,7 +99,7 @@ async def clear(session: Session, engine_id: int, clause: Clause) -> None:
 _KEY = (OperationRow.engine_id, OperationRow.operation_id)
 
 
-def select_old(kept: timedelta, session: Session, search: Search) -> Selected:
+def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected:
     """Select operations that failed `kept` ago or earlier, of all engines; for a sweep."""
     is_old = OperationRow.update_time <= database_time(session) - kept
     return search.bounded(select(*_KEY).where(_IS_KEPT, is_old), _KEY)

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search, Selected
+from app.adapters.db.spread import RowSearch, Selected
 from app.platform.processes.store.tables import ProcessRow
 
 _DATABASE = text(
@@ -66,7 +66,7 @@ async def list_live(session: Session, age: timedelta) -> Sequence[ProcessRow]:
     return (await session.execute(statement)).scalars().all()
 
 
-def select_silent(age: timedelta, session: Session, search: Search) -> Selected:
+def select_silent(age: timedelta, session: Session, search: RowSearch) -> Selected:
     """Select and lock processes without a beat for `age`; for a sweep."""
     silent = select(ProcessRow.process_id).where(~_is_live(session, age))
     return search.bounded(silent, (ProcessRow.process_id,)).with_for_update(skip_locked=True)

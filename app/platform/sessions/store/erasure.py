@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, null, select, tuple_
 from app.adapters.db.arrays import any_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, Search, find_keys, locked, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.names import SessionName
 from app.platform.engines.store import repository as engines
@@ -117,7 +117,7 @@ async def _remove_app_state(session: Session, engine_id: int) -> int:
     return len(gone.all())
 
 
-async def find_expired(session: Session, search: Search) -> Sequence[Key]:
+async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find events of expired sessions of all engines; for a sweep.
 
     A session without events has one key, whose event is None.

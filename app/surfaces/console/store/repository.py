@@ -12,7 +12,7 @@ from sqlalchemy import all_, delete, func, insert, literal, or_, select, update
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Search, Selected
+from app.adapters.db.spread import RowSearch, Selected
 from app.surfaces.console.store.tables import ConsoleSessionRow
 
 _Row = ConsoleSessionRow
@@ -97,7 +97,7 @@ async def remove_of_key(session: Session, key_id: str) -> None:
     await session.execute(delete(_Row).where(_Row.key_id == key_id))
 
 
-def select_ended(life: SessionLife, session: Session, search: Search) -> Selected:
+def select_ended(life: SessionLife, session: Session, search: RowSearch) -> Selected:
     """Select and lock sessions that have ended; for a sweep."""
     now = database_time(session)
     has_ended = or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle))
