@@ -16,6 +16,9 @@ recipes := clients/recipes/requirements
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 compile = $(compiled) pyproject.toml --group build $(ARGS)
 
+# What `make generated` rewrites, in the order in which one is made from the other.
+generated := schema openapi client reference figures
+
 # What asks Hypothesis how many cases it should try.
 random_tests := $(addprefix tests/properties/,test_contexts.py test_ledger_machine.py \
     test_schemathesis.py test_tool_arguments.py) tests/api/contexts/test_context_random.py
@@ -137,9 +140,20 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 client: setup ## Rewrite the generated files of clients/python from openapi/openapi.json
 	$(BIN)/python -m scripts.make_client
 
-.PHONY: docs
-docs: setup ## Write the reference pages from the code and build the documentation into site/
+.PHONY: figures
+figures: setup ## Write the tables of benchmarks/figures.toml into README and documentation
+	$(BIN)/python -m scripts.make_figures
+
+.PHONY: reference
+reference: setup ## Rewrite the pages of docs/reference from the code
 	$(BIN)/python -m scripts.make_reference
+
+.PHONY: generated
+generated: ## Rewrite everything that is made from the code, and held current by tests
+	@for target in $(generated); do $(MAKE) $$target || exit 1; done
+
+.PHONY: docs
+docs: setup ## Build the documentation into site/
 	$(BIN)/zensical build --strict --clean
 
 .PHONY: lock
@@ -182,5 +196,5 @@ bench-scale: setup ## Latency by the size of the bank, about 15 minutes (shorter
 .PHONY: clean
 clean: ## Remove .venv, caches and builds; the data folder stays
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf .schemathesis .coverage *.egg-info .cache site docs/reference
+	rm -rf .schemathesis .coverage *.egg-info .cache site
 	find app benchmarks migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,60 +1,288 @@
-"""Work in batches, one transaction each."""
+"""Work in batches, one transaction each, in which one row fails alone.
+
+A batch that fails is done again row by row, each in a savepoint. A row that fails is logged by its
+name, counted, and passed over by the searches of this process for an hour, so that no number of
+such rows fills each batch. An error of the database itself ends the work until its next turn.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from time import monotonic
+from typing import Generic
 
+import structlog
+from prometheus_client import Counter
+from sqlalchemy.exc import DBAPIError
+
+from app.adapters.db.errors import state_of
 from app.adapters.db.session import Session
-from app.adapters.db.spread import ChangeKeys, change_found
-from app.adapters.resources import FindRows, RemoveBatch, Resources
+from app.adapters.db.spread import (
+    Changed,
+    ChangeKeys,
+    FindRows,
+    Key,
+    RemoveSelected,
+    RowSearch,
+    SelectRows,
+    find_keys,
+    name_of,
+)
+from app.adapters.resources import Resources, Sweep
+from app.kernel.errors import Aborted, DeadlineExceeded, IdClash, ServiceError, Unavailable
 
+log = structlog.get_logger()
+
+_FAILED = Counter(
+    "memory_bank_sweep_failed_rows_total",
+    "Rows at which periodic work of this process failed; each is left out for an hour.",
+    ["what"],
+)
 _REST = 0.5
 """Rest after a batch, in parts of the time that it took."""
+_LEFT_OUT_FOR = timedelta(hours=1)
+_MOST_OF_ENGINE = 1_000
+"""Failed rows of one engine; at one more, the work leaves out the whole engine instead."""
+_MOST = 10_000
+"""Rows that one kind of work passes over; above that, an engine counts as one of them."""
+_MOST_SLOW = 3
+"""Rows that may take too long before the work ends: each takes a time limit of the database."""
+_SAVEPOINTS = 50
+"""Savepoints in a transaction: with more than 64, Postgres slows down what others read."""
 
 
-def batched(remove: RemoveBatch) -> Callable[[Resources], Awaitable[int]]:
-    """Return what calls a removal until nothing is left, one transaction a batch."""
-
-    async def run(resources: Resources) -> int:
-        return await in_batches(resources, remove)
-
-    return run
+def spread(name: str, find: FindRows, change: ChangeKeys[int], order: int = 0) -> Sweep:
+    """Return a sweep that finds rows of all engines and changes them engine by engine."""
+    return swept(name, lambda batches: batches.spread(find, change), order)
 
 
-async def in_batches(resources: Resources, remove: RemoveBatch) -> int:
-    """Call a removal until nothing is left, one transaction a batch; return the rows removed."""
-    limit = resources.settings.tuning.sweep_batch_rows
-    total = 0
-    while True:
-        async with resources.db.transaction() as session:
-            count = await remove(session, limit)
-        total += count
-        if count < limit:
-            return total
+def batched(name: str, select: SelectRows, remove: RemoveSelected) -> Sweep:
+    """Return a sweep that removes rows of all engines together, as the statement selects them."""
+    return swept(name, lambda batches: batches.remove(select, remove))
 
 
-def spread(find: FindRows, change: ChangeKeys[int]) -> Callable[[Resources], Awaitable[int]]:
-    """Return a sweep that runs `in_spread_batches` with these functions."""
-
-    async def run(resources: Resources) -> int:
-        return await in_spread_batches(resources, find, change)
-
-    return run
+def swept(name: str, work: "Callable[[SweepBatches], Awaitable[int]]", order: int = 0) -> Sweep:
+    """Return a sweep of this name; its work returns the number of rows."""
+    return Sweep(name, lambda resources: work(SweepBatches(resources, name)), order)
 
 
-async def in_spread_batches(resources: Resources, find: FindRows, change: ChangeKeys[int]) -> int:
-    """Find and change rows engine by engine until nothing is left; return the rows changed."""
-    limit = resources.settings.tuning.sweep_batch_rows
-    total = 0
-    while True:
-        found, counts = await change_found(
-            resources.db, lambda session: find(session, limit), change
-        )
-        total += sum(counts)
-        # Others may hold all that was found: the next sweep finds it again.
-        if found < limit or not any(counts):
-            return total
+@dataclass
+class _LeftOut:
+    """The rows at which this process has lately failed, by the work that met them."""
+
+    until: dict[str, dict[Key, datetime]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, resources: Resources) -> "_LeftOut":
+        """Return the rows that the process leaves out."""
+        left_out: _LeftOut = resources.kept.setdefault(cls, cls())
+        return left_out
+
+    def add(self, what: str, key: Key, now: datetime) -> None:
+        """Leave out a row, or all of its engine where that has too many."""
+        rows = self.until.setdefault(what, {})
+        if key[:1] in rows:
+            return
+        rows[key] = now + _LEFT_OUT_FOR
+        theirs = [other for other in rows if other[0] == key[0]]
+        if len(theirs) > _MOST_OF_ENGINE or len(rows) > _MOST:
+            for other in theirs:
+                del rows[other]
+            rows[key[:1]] = now + _LEFT_OUT_FOR
+            log.warning("sweep.engine_left_out", what=what, row=name_of(key[:1]))
+
+    def keys(self, what: str, now: datetime) -> Collection[Key]:
+        """Return what is still left out: keys of rows, and the first parts of those of engines."""
+        rows = {key: until for key, until in self.until.get(what, {}).items() if until > now}
+        self.until[what] = rows
+        return rows
+
+
+@dataclass(frozen=True)
+class Round(Generic[Changed]):
+    """The result of one search: how many rows were found, and what became of which keys."""
+
+    found: int
+    changed: Sequence[tuple[Sequence[Key], Changed]]
+
+
+@dataclass(frozen=True)
+class SweepBatches:
+    """The batches of one kind of periodic work, which has a name."""
+
+    resources: Resources
+    what: str
+    slow: list[Key] = field(default_factory=list)
+    """Rows that took too long."""
+
+    async def remove(self, select: SelectRows, remove: RemoveSelected) -> int:
+        """Remove rows of all engines until nothing is left; return their number."""
+        total, is_last = 0, False
+        while not is_last:
+            count, is_last = await self._remove_batch(select, remove)
+            total += count
+        return total
+
+    async def spread(self, find: FindRows, change: ChangeKeys[int], shared: int = 0) -> int:
+        """Find and change rows, engine by engine, until nothing is left; return the rows changed.
+
+        Rows held by others are passed over. With `shared`, rows are changed in steps: those whose
+        keys have so many first parts in common share a transaction, and are found until they are
+        done.
+        """
+        limit, total = self.resources.settings.tuning.sweep_batch_rows, 0
+        held: set[Key] = set()
+        while len(held) < _MOST:
+            done = await self.changed(find, change, self.search(limit, held), shared)
+            total += sum(count for _, count in done.changed)
+            held.update(key for keys, count in done.changed if not count for key in keys)
+            if done.found < (1 if shared else limit):
+                break
+        return total
+
+    async def changed(
+        self, find: FindRows, change: ChangeKeys[Changed], search: RowSearch, shared: int = 0
+    ) -> Round[Changed]:
+        """Find keys and change their rows, of which those that fail are left out.
+
+        Each engine has a transaction of its own on a distributed database, where one for all would
+        have to commit on many nodes. On a single server, all share one unless `shared` says what
+        has one in common.
+        """
+        db = self.resources.db
+        if shared or db.is_distributed:
+            async with db.snapshot() as session:
+                keys = await find(session, search)
+            return Round(len(keys), await self._apart(_grouped(keys, shared or 1), change))
+        keys = []
+        try:
+            async with db.transaction() as session:
+                keys = await find(session, search)
+                return Round(len(keys), await _changed(session, _grouped(keys, 1), change))
+        except Exception as error:
+            if not keys or _is_of_database(error):
+                raise
+        return Round(len(keys), await self._apart(_grouped(keys, 1), change))
+
+    def search(self, limit: int, passed: Collection[Key] = ()) -> RowSearch:
+        """Return a search that passes over what is left out, and these keys."""
+        now = self.resources.clock.now()
+        left_out = _LeftOut.of(self.resources).keys(self.what, now)
+        names = [(len(key), name_of(key)) for key in (*left_out, *passed)]
+        but = [name for parts, name in names if parts > 1]
+        return RowSearch(limit, but, [name for parts, name in names if parts == 1])
+
+    def leaves_out(self, key: Key) -> bool:
+        """Return True if a row is left out, or its engine, or a row of the engine of that key."""
+        left_out = _LeftOut.of(self.resources).keys(self.what, self.resources.clock.now())
+        if len(key) == 1:
+            return any(other[:1] == key for other in left_out)
+        return key in left_out or key[:1] in left_out
+
+    @asynccontextmanager
+    async def alone(self, key: Key) -> AsyncIterator[None]:
+        """Leave out a row if the block fails, which concerns that row alone.
+
+        Raises:
+            ServiceError: the database itself failed, or several rows took too long.
+        """
+        try:
+            async with self.resources.db.translated_errors():
+                yield
+        except Exception as error:
+            if _is_of_database(error):
+                raise
+            self._leave_out(key, error)
+            if isinstance(error, DeadlineExceeded):
+                self.slow.append(key)
+                if len(self.slow) >= _MOST_SLOW:
+                    raise
+
+    def _leave_out(self, key: Key, error: Exception) -> None:
+        _LeftOut.of(self.resources).add(self.what, key, self.resources.clock.now())
+        _FAILED.labels(self.what).inc()
+        log.warning("sweep.row_failed", what=self.what, row=name_of(key), reason=_reason(error))
+
+    async def _remove_batch(self, select: SelectRows, remove: RemoveSelected) -> tuple[int, bool]:
+        """Remove some rows; return their number, and True if these were the last."""
+        search = self.search(self.resources.settings.tuning.sweep_batch_rows)
+        db = self.resources.db
+        try:
+            async with db.transaction() as session:
+                count = await remove(session, select(session, search))
+        except Exception as error:
+            if _is_of_database(error):
+                raise
+            async with db.transaction() as session:
+                keys = await find_keys(session, select(session, search))
+            if not keys:
+                raise
+        else:
+            return count, count < search.limit
+
+        async def remove_one(session: Session, _: int, keys: Sequence[Key]) -> int:
+            return await remove(session, select(session, replace(search, only=keys[0])))
+
+        return sum(count for _, count in await self._row_by_row(keys, remove_one)), False
+
+    async def _apart(
+        self, groups: Sequence[Sequence[Key]], change: ChangeKeys[Changed]
+    ) -> list[tuple[Sequence[Key], Changed]]:
+        """Change each group in a transaction of its own."""
+        changed: list[tuple[Sequence[Key], Changed]] = []
+        for keys in groups:
+            try:
+                async with self.resources.db.transaction() as session:
+                    done = await _changed(session, [keys], change)
+            except Exception as error:
+                if _is_of_database(error):
+                    raise
+                done = await self._row_by_row(keys, change)
+            changed += done
+        return changed
+
+    async def _row_by_row(
+        self, keys: Sequence[Key], change: ChangeKeys[Changed]
+    ) -> list[tuple[Sequence[Key], Changed]]:
+        """Change each row in a savepoint; leave out those that fail."""
+        changed: list[tuple[Sequence[Key], Changed]] = []
+        for start in range(0, len(keys), _SAVEPOINTS):
+            async with self.resources.db.transaction() as session:
+                for key in keys[start : start + _SAVEPOINTS]:
+                    async with self.alone(key):
+                        async with session.begin_nested():
+                            done = await _changed(session, [[key]], change)
+                        changed += done
+        return changed
+
+
+async def _changed(
+    session: Session, groups: Sequence[Sequence[Key]], change: ChangeKeys[Changed]
+) -> list[tuple[Sequence[Key], Changed]]:
+    return [(keys, await change(session, keys[0][0], keys)) for keys in groups]
+
+
+def _grouped(keys: Sequence[Key], shared: int) -> list[list[Key]]:
+    """Return the keys in groups with the same first parts, in the order of the first of each."""
+    groups: dict[Key, list[Key]] = {}
+    for key in keys:
+        groups.setdefault(key[:shared], []).append(key)
+    return [*groups.values()]
+
+
+def _is_of_database(error: Exception) -> bool:
+    """Return True for an error that no row has caused; ids that clash may be the row's."""
+    return isinstance(error, Unavailable | Aborted) and not isinstance(error, IdClash)
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason of an error without its message, which may quote a text."""
+    if isinstance(error, ServiceError):
+        return error.reason
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return state_of(cause) or type(error).__name__
 
 
 @asynccontextmanager

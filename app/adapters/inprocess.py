@@ -19,6 +19,9 @@ CALLER = "memory_bank.caller"
 SURFACE = "memory_bank.surface"
 """The key of the interface through which a request came; absent: the API itself."""
 
+TOOL_SURFACES = frozenset({"mcp", "tools"})
+"""The interfaces through which agents call tools."""
+
 _Scope = MutableMapping[str, Any]
 _Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[_Message]]

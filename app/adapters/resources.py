@@ -1,18 +1,19 @@
 """The long-lived collaborators of a process, opened once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
+
+from pydantic import BaseModel
 
 from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Database, Session
-from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Erasure
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders, open_models, open_readers
@@ -22,16 +23,13 @@ from app.adapters.llm.readers import Readers
 from app.adapters.shared import beside
 from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.kernel.permissions import Permission
+from app.kernel.wire.archived import ArchivedRow
 from app.settings.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Replace the names in a stored response by the present resources."""
 EventListener = Callable[[Session, Any], Awaitable[None]]
 """Run in the transaction that has changed events of a session."""
-RemoveBatch = Callable[[Session, int], Awaitable[int]]
-"""Remove up to a number of rows in the caller's transaction; return the count."""
-FindRows = Callable[[Session, int], Awaitable[Sequence[Key]]]
-"""Find the keys of up to a number of rows of any engine, the oldest first, without locks."""
 RemoveOfEngine = Callable[[Session, int, int], Awaitable[int]]
 """Remove up to a number of an engine's rows in the caller's transaction; return the count.
 
@@ -42,7 +40,8 @@ HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
 EndOfRestore = Callable[["Resources", Session, Any], Awaitable[None]]
 """Complete, in the caller's transaction, what an archive lacks of a feature.
 
-The arguments are the process's resources, the session and the restored engine's row.
+The arguments are the process's resources, the session and the restored engine's row. Raises
+`InvalidArgument` if the rows of the archive contradict each other.
 """
 CountOfEngine = Callable[[Session, int, int], Awaitable[int]]
 """Count an engine's rows of a kind, but not beyond a number.
@@ -83,6 +82,21 @@ class Retry:
 
 
 @dataclass(frozen=True)
+class Archived:
+    """The part of archives that belongs to a feature.
+
+    Attributes:
+        rows: by the name of a kind of lines, its columns.
+        answers: by the kind of operations, what completes their stored answers relies on.
+        remove: takes back up to a number of rows that an archive has brought.
+    """
+
+    rows: Mapping[str, type[ArchivedRow]] = field(default_factory=dict)
+    answers: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    remove: RemoveOfEngine | None = None
+
+
+@dataclass(frozen=True)
 class Check:
     """A check of `/readyz`: its state in words, and whether the process is ready by it."""
 
@@ -109,6 +123,8 @@ class Registry:
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
         restored: complete an engine at the end of its restore from an archive.
+        archived: what archives have of features; rows that refer to others come first.
+        answers: the messages that operations answer with, by their `@type`.
         checks: what features add to `/readyz`, by name.
         is_working: decides `/healthz` of a process that runs operations.
         needs_right_clock: whether a clock that is too wrong makes the process unready.
@@ -127,6 +143,8 @@ class Registry:
     unembedded: CountOfEngine | None = None
     waiting_kinds: tuple[str, ...] = ()
     restored: tuple[EndOfRestore, ...] = ()
+    archived: tuple[Archived, ...] = ()
+    answers: Mapping[str, type[BaseModel]] = field(default_factory=dict)
     checks: dict[str, Callable[[], Awaitable[Check]]] = field(default_factory=dict)
     is_working: Callable[[], bool] = lambda: True
     needs_right_clock: bool = False
@@ -156,6 +174,8 @@ class Resources:
     """All open embedders, by model; only `embedder` by default."""
     kept: dict[type[Any], Any] = field(default_factory=dict)
     """Objects of features that live as long as the process, by class."""
+    surface: str | None = None
+    """The interface through which the request came that these serve; None: the API itself."""
 
     def __post_init__(self) -> None:
         # None at first; stale once `dataclasses.replace` has changed `embedder`.

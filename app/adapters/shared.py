@@ -1,7 +1,7 @@
 """Work that callers share, and work that runs beside a block."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Generic, TypeVar
 
@@ -35,6 +35,33 @@ class Shared(Generic[_V]):
             # Here, not in a callback: a callback would run one step later, and the finished task
             # would be handed out until then.
             self._task = None
+
+
+class SingleFlight(Generic[_V]):
+    """Work that callers of equal keys share while it is under way.
+
+    The first caller does it. If that one is cancelled or fails, the next one does it again.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[bytes, asyncio.Future[_V]] = {}
+
+    async def result(self, key: bytes, work: Callable[[], Awaitable[_V]]) -> _V:
+        """Return the result of the work under way for a key, or else of this caller's own."""
+        while (first := self._under_way.get(key)) is not None:
+            # Unlike awaiting it, this hands on neither its failure nor a cancellation.
+            await asyncio.wait([first])
+            if not first.cancelled():
+                return first.result()
+        done: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
+        self._under_way[key] = done
+        try:
+            result = await work()
+            done.set_result(result)
+        finally:
+            del self._under_way[key]
+            done.cancel()
+        return result
 
 
 @asynccontextmanager

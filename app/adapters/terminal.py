@@ -11,6 +11,7 @@ from pydantic_settings import SettingsError
 from app.adapters.logs import configure_logs
 from app.kernel.tuning import Tuning
 from app.settings.environment import PREFIX, environment, misspelt, unknown
+from app.settings.refusals import refusals
 from app.settings.secret_files import (
     PROVIDER_KEYS,
     SUFFIX,
@@ -53,16 +54,13 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
         take_provider_keys(environment())
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        for item in error.errors():
-            typer.echo(_sentence(item["loc"], item["msg"]), err=True)
-        raise typer.Exit(MISUSED) from None
+        fail("\n".join(refusals(error)), MISUSED)
     except SecretFileError as error:
         fail(str(error), MISUSED)
     except SettingsError as error:
         # The message holds the name of the field, and no value.
         named = _FIELD.search(str(error))
-        name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
-        fail(f"{name}: is not valid JSON.", MISUSED)
+        fail(f"{PREFIX}{named[1].upper()} must be JSON." if named else str(error), MISUSED)
     configure_logs(settings)
     _warn(settings.tuning)
     return settings
@@ -74,17 +72,6 @@ def _nearest(variable: str) -> str:
     if constant in CONSTANTS:
         return f"there is no such setting; {constant} is a constant, which {TUNING} changes."
     return f"there is no such setting; the nearest is {variable}."
-
-
-def _sentence(place: tuple[int | str, ...], message: str) -> str:
-    """Return the message of an error, after what it is about."""
-    if not place:
-        # An error about several settings names them itself.
-        return message
-    setting, *inner = map(str, place)
-    if inner and setting == "tuning":
-        return f"{TUNING}: {' '.join(inner)}: {message}"
-    return f"{PREFIX}{'_'.join([setting, *inner]).upper()}: {message}"
 
 
 def _warn(tuning: Tuning) -> None:

@@ -54,6 +54,11 @@ class Reach:
         """Return True if the engines of a project are within reach."""
         return self.projects is None or project in self.projects
 
+    def has_engine(self, engine: EngineName) -> bool:
+        """Return True if an engine, by its full name, is within reach."""
+        is_bound_to = self.engines is None or engine.engine in self.engines
+        return is_bound_to and self.has_project(engine.project)
+
 
 @dataclass(frozen=True)
 class Caller:

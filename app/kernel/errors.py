@@ -164,6 +164,8 @@ class Reason(StrEnum):
     """The information or error of an output is too long for the prompt."""
     NO_READABLE_ARTIFACTS = "NO_READABLE_ARTIFACTS"
     """The namespace has no readable text; no model was called."""
+    TEXT_TAKES_TOO_LONG = "TEXT_TAKES_TOO_LONG"
+    """Cutting the text of an artifact took too long; it is kept without text."""
     MODEL_NOT_ALLOWED = "MODEL_NOT_ALLOWED"
     """The model may not read the namespace; the allowed models are named."""
     INLINE_DENIED = "INLINE_DENIED"

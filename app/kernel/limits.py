@@ -23,7 +23,7 @@ class Counted(StrEnum):
 
 
 class HeldBody(Protocol):
-    """A request body, as it counts against the limits on bodies."""
+    """A request body or a long answer, as it counts against the limits on bodies."""
 
     def keep(self, size: int) -> None:
         """Count `size` bytes in all until the body is released.
@@ -84,6 +84,14 @@ class Limits(Protocol):
             address: the client's address.
             give_up: called at most once, before the body is complete, if another connection needs
                 the slot: stop waiting for the rest.
+        """
+        ...
+
+    def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
+        """Count the bytes of a long answer with those of bodies, until it is released.
+
+        Raises:
+            ResourceExhausted: the key or the process already keeps too many.
         """
         ...
 

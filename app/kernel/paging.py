@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import UnionType
@@ -22,6 +22,7 @@ from app.kernel.text import UNSTORABLE
 
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000
+DEFAULT_PAGE_BYTES = 8 * 1024 * 1024
 
 # Longer than any key of this service; bounds the decoder's work on hostile input.
 MAX_TOKEN_CHARS = 4096
@@ -36,10 +37,14 @@ Query = str | Mapping[str, object]
 
 @dataclass(frozen=True)
 class PageRequest:
-    """A request for one page of a list: its size, and the token of the previous page."""
+    """A request for one page of a list: its size, and the token of the previous page.
+
+    `max_bytes` is the most that its rows may have, unless the first alone has more.
+    """
 
     size: int | None = None
     token: str | None = None
+    max_bytes: int = DEFAULT_PAGE_BYTES
 
 
 def clamp_page_size(
@@ -57,14 +62,30 @@ def clamp_page_size(
     return min(requested or default, maximum)
 
 
-def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
-    """Return the number of rows that fit into a page: at most `limit`, at least one."""
+def rows_within(sizes: Sequence[int], limit: int, max_bytes: int, least: int = 1) -> int:
+    """Return the number of rows that fit into a page: at most `limit`, at least `least`."""
     total = 0
     for count, size in enumerate(sizes[:limit]):
         total += size
-        if count and total > max_bytes:
+        if count >= least and total > max_bytes:
             return count
     return min(len(sizes), limit)
+
+
+def first_within(sizes: Mapping[str, int], keys: Sequence[str], max_bytes: int) -> dict[str, int]:
+    """Return the sizes of the first rows that fit, in the order of their keys."""
+    ordered = [sizes[key] for key in keys]
+    fits = rows_within(ordered, len(ordered), max_bytes)
+    return dict(zip(keys[:fits], ordered[:fits], strict=True))
+
+
+def steps_of(sizes: Sequence[int], max_bytes: int) -> Iterator[slice]:
+    """Yield the rows to read at a time: as many as have at most so many bytes, at least one."""
+    first = 0
+    while first < len(sizes):
+        end = first + rows_within(sizes[first:], len(sizes), max_bytes)
+        yield slice(first, end)
+        first = end
 
 
 def encode_token(query: Query, key: Sequence[KeyPart]) -> str:

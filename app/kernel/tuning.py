@@ -37,7 +37,8 @@ class Tuning:
     """The same for all keys together."""
     max_body_bytes_per_key: PositiveInt = 64 * _MIB
     """Bytes of bodies longer than 64 KiB that are kept for one key at once, from before they
-    come until they are read as what they mean. One body is always taken.
+    come until they are read as what they mean, and of answers as long, from when they are read
+    until the client has taken them. One is always taken.
     """
     max_body_bytes_held: PositiveInt = 256 * _MIB
     """The same for all keys together."""
@@ -165,6 +166,8 @@ class Tuning:
     """Longest `info` or `error` output, which is never stored."""
     task_index_at_once_bytes: Annotated[NonNegativeInt, Field(le=8 * _MIB)] = _MIB
     """Longest text that is cut into pieces before the upload's answer."""
+    task_index_seconds: PositiveFloat = 600.0
+    """Longest work on the text of one artifact; an artifact that takes longer has no text."""
     task_upload_seconds: PositiveFloat = 3600.0
     """After how long an upload that did not end is swept."""
     task_sweep_grace_seconds: NonNegativeFloat = 2.0

@@ -12,9 +12,11 @@ a service put into the prompt. Facts keep the language and wording of their sour
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
+from functools import cached_property
+from typing import NamedTuple
 
 from app.kernel.text import clean
 from app.language.dates import day_in, resolve
@@ -26,6 +28,7 @@ from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
+from app.language.steps import whole
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
@@ -47,7 +50,6 @@ class _Settings:
     time_zone: tzinfo | None
     third_person: bool
     tongue: str
-    left_out: list[Candidate]
 
 
 def extract(
@@ -65,21 +67,66 @@ def extract(
     against the time of their turn, else against `now`, in the time zone; without one, in that of
     each time. Facts that cannot be put in the third person are added to `left_out`.
     """
-    theirs = [(n, turn) for n, turn in enumerate(turns) if turn.role.strip().lower() in USER_ROLES]
-    settings = _Settings(
-        tuple(topics),
-        now,
-        time_zone,
-        third_person,
-        _main_language(turn for _, turn in theirs),
-        [] if left_out is None else left_out,
+    reading = Extraction(
+        turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
     )
-    spoken: list[list[_Line]] = [[]]
-    for n, turn in theirs:
-        spoken.append(_lines(n, turn, _question_before(turns, n), spoken[-1], settings))
-    return _without_repeats(
-        [candidate for lines in spoken for candidate in _from_turn(lines, settings)]
-    )
+    found = whole(reading.steps())
+    if left_out is not None:
+        left_out += reading.left_out
+    return found
+
+
+class Extraction:
+    """An extraction done in steps, so that the process can do other work between them.
+
+    Attributes:
+        left_out: the facts so far that cannot be put in the third person.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        *,
+        now: datetime,
+        topics: Sequence[Topic] = MANAGED_TOPICS,
+        time_zone: tzinfo | None = UTC,
+        third_person: bool = False,
+    ) -> None:
+        """Take what `extract` takes."""
+        self.left_out: list[Candidate] = []
+        self._turns = turns
+        self._theirs = [
+            (n, turn) for n, turn in enumerate(turns) if turn.role.strip().lower() in USER_ROLES
+        ]
+        tongue = _main_language(turn for _, turn in self._theirs)
+        self._settings = _Settings(tuple(topics), now, time_zone, third_person, tongue)
+        self._found: list[Candidate] = []
+
+    def steps(self) -> Generator[None, None, list[Candidate]]:
+        """Read everything, with a step for each sentence; return what `extract` returns."""
+        spoken = [_Spoken()]
+        for n, turn in self._theirs:
+            spoken.append(_Spoken())
+            question = _question_before(self._turns, n)
+            yield from _hear(_Heard(turn, n, question), spoken[-1], spoken[-2], self._settings)
+        for lines in spoken:
+            yield from self._understand(lines)
+        return _without_repeats(self._found)
+
+    def _understand(self, lines: Sequence["_Line"]) -> Iterator[None]:
+        """Add the candidates of a turn, each with the sentences that belong to it."""
+        last: Candidate | None = None
+        before: Sentence | None = None
+        for line in lines:
+            yield
+            if last and before and _belongs_to(last, line.sentence, before.end, line.tongue):
+                self._found[-1] = _extended(last, before.start, line)
+                last = None
+                continue
+            stated, left_out = line.stated
+            self._found += stated
+            self.left_out += left_out
+            before, last = line.sentence, stated[-1] if stated else None
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
@@ -106,6 +153,27 @@ _ASSISTANTS = frozenset({"model", "assistant"})
 
 
 @dataclass(frozen=True)
+class _Heard:
+    """A user's turn, its position, and the assistant's message right before it."""
+
+    turn: Turn
+    position: int
+    question: str
+
+    @cached_property
+    def gives_orders(self) -> bool:
+        """True if the turn gives the service orders about its rules."""
+        return is_addressed(self.turn.text)
+
+
+class _Stated(NamedTuple):
+    """The candidates of a sentence, and those that cannot be put in the third person."""
+
+    candidates: list[Candidate]
+    left_out: list[Candidate]
+
+
+@dataclass(frozen=True)
 class _Line:
     """A sentence of a turn, with the context needed to understand it.
 
@@ -120,74 +188,78 @@ class _Line:
     begins: bool
     question: str
     tongue: str
-    turn: Turn
-    position: int
+    heard: _Heard
+    settings: _Settings
     greeted: bool = False
     unsays: bool = False
 
     @property
+    def turn(self) -> Turn:
+        return self.heard.turn
+
+    @property
+    def position(self) -> int:
+        return self.heard.position
+
+    @property
     def source(self) -> str:
-        begin = self.sentence.start
-        return self.turn.text[begin : begin + len(self.sentence.text)]
+        return self.turn.text[self.sentence.start : self.sentence.end]
+
+    @cached_property
+    def stated(self) -> _Stated:
+        """The candidates that it states by itself."""
+        left_out: list[Candidate] = []
+        return _Stated(list(_from_line(self, left_out)), left_out)
 
 
-def _lines(
-    position: int, turn: Turn, question: str, before: list[_Line], settings: _Settings
-) -> list[_Line]:
-    """Return the sentences that may be kept, without those that the user asks to keep secret.
+class _Spoken(list[_Line]):
+    """The sentences of a turn that may be kept."""
+
+    _silent = 0
+    """The number of its first sentences that are known to state nothing."""
+
+    def take_back(self) -> bool:
+        """Drop the last sentence that states something; return True if there is one."""
+        for at in reversed(range(self._silent, len(self))):
+            if self[at].stated.candidates:
+                del self[at:]
+                return True
+        # Not looked at again: a text may take back again and again.
+        self._silent = len(self)
+        return False
+
+    def drop_last(self) -> None:
+        """Drop the last sentence, if there is one."""
+        del self[-1:]
+        self._silent = min(self._silent, len(self))
+
+
+def _hear(heard: _Heard, lines: _Spoken, before: _Spoken, settings: _Settings) -> Iterator[None]:
+    """Add the sentences that may be kept, without those that the user asks to keep secret.
 
     A sentence may take back one of the turn `before`, which then loses it.
     """
-    lines: list[_Line] = []
-    own = own_words(turn.text)
+    own, question = own_words(heard.turn.text), heard.question
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
-    begins, greeted, hidden = position <= 1, False, False
+    begins, greeted, hidden = heard.position <= 1, False, False
     for sentence in sentences(own):
-        line = _Line(sentence, begins, question, tongue, turn, position, greeted=greeted)
+        yield
+        line = _Line(sentence, begins, question, tongue, heard, settings, greeted=greeted)
         if takes_back_the_last(sentence.text):
-            if not _took_back(lines, settings) and not is_idiom(sentence.text):
-                lines += [] if _took_back(before, settings) else [replace(line, unsays=True)]
-        elif is_secret(sentence.text):
+            if not lines.take_back() and not is_idiom(sentence.text) and not before.take_back():
+                lines.append(replace(line, unsays=True))
+        elif len(sentence.text) <= MAX_FACT and is_secret(sentence.text):
             if only_asks_for_secrecy(sentence.text):
                 hidden = not lines or sentence.text.endswith(":")
-                lines = lines if hidden else lines[:-1]
+                if not hidden:
+                    lines.drop_last()
         elif hidden:
             hidden = False
         else:
             lines.append(line)
         begins = is_greeting(sentence.text)
-        greeted = begins and position <= 1
+        greeted = begins and heard.position <= 1
         question = ""
-    return lines
-
-
-def _took_back(lines: list[_Line], settings: _Settings) -> bool:
-    """Drop the last sentence that states something; return True if there is one."""
-    unheard = replace(settings, left_out=[])
-    for at in reversed(range(len(lines))):
-        if any(_from_line(lines[at], unheard)):
-            del lines[at:]
-            return True
-    return False
-
-
-def _from_turn(lines: Sequence[_Line], settings: _Settings) -> Iterator[Candidate]:
-    last: Candidate | None = None
-    end = 0
-    for line in lines:
-        sentence, turn = line.sentence, line.turn
-        if last is not None and _belongs_to(last, sentence, end, line.tongue):
-            yield _extended(last, turn, sentence, settings)
-            last = None
-            continue
-        if last is not None:
-            yield last
-        last, end = None, sentence.start + len(sentence.text)
-        candidates = list(_from_line(line, settings))
-        yield from candidates[:-1]
-        last = candidates[-1] if candidates else None
-    if last is not None:
-        yield last
 
 
 def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
@@ -196,19 +268,19 @@ def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> b
     return near and not last.forget and not sentence.quoted and follows_on(sentence.text, tongue)
 
 
-def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settings) -> Candidate:
-    begin = turn.text.index(last.source)
-    source = turn.text[begin : sentence.start + len(sentence.text)]
-    added, by_now = _dated(finished(clean(sentence.text)), turn, settings)
+def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
+    """Return a fact, whose sentence begins at `begin`, with the sentence that follows."""
+    turn, sentence = line.turn, line.sentence
+    added, by_now = _dated(finished(clean(sentence.text)), turn, line.settings)
     return replace(
         last,
         fact=f"{last.fact} {added}",
-        source=source,
+        source=turn.text[begin : sentence.end],
         dated_by_now=last.dated_by_now or by_now,
     )
 
 
-def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
+def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
     """Yield the candidates of one sentence."""
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
@@ -221,9 +293,9 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
             continue
-        if said.explicit and is_addressed(line.turn.text):
+        if said.explicit and line.heard.gives_orders:
             continue
-        candidate = _candidate(said, line, tongue, settings)
+        candidate = _candidate(said, line, tongue, left_out)
         if candidate is not None:
             yield candidate
 
@@ -244,9 +316,10 @@ def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
 
 
 def _candidate(
-    said: RequestedFact, line: _Line, tongue: str, settings: _Settings
+    said: RequestedFact, line: _Line, tongue: str, left_out: list[Candidate]
 ) -> Candidate | None:
     """Return the fact with its topics, or None if it falls under none of the wanted ones."""
+    settings = line.settings
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
         return None
@@ -254,7 +327,7 @@ def _candidate(
     if settings.third_person and tongue == "en":
         text = in_third_person(text)
         if not text:
-            settings.left_out.append(Candidate(said.text, topics, line.source, line.position))
+            left_out.append(Candidate(said.text, topics, line.source, line.position))
             return None
     fact, by_now = _dated(text, line.turn, settings, tongue)
     return Candidate(fact, topics, line.source, line.position, dated_by_now=by_now)

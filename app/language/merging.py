@@ -4,12 +4,13 @@ Candidates are processed in order, so a later one overrides an earlier one. A me
 on request or if it is contradicted outright, and no other content of a memory is lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_everything, meant
 from app.language.relations import Statement, corrected, overruled, read, same
+from app.language.steps import whole
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
 _Cosines = dict[str | None, float]
@@ -80,9 +81,33 @@ def consolidate(
     deleted because of facts, and `max_forgets` on request. With `by_meaning`, a request may match a
     memory by its vector alone.
     """
-    entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
+    return whole(
+        consolidating(
+            candidates,
+            neighbours,
+            max_deletes=max_deletes,
+            max_forgets=max_forgets,
+            by_meaning=by_meaning,
+        )
+    )
+
+
+def consolidating(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    *,
+    max_deletes: int,
+    max_forgets: int,
+    by_meaning: bool = False,
+) -> Generator[None, None, Consolidated]:
+    """Do what `consolidate` does, with a step for each candidate."""
+    entries = []
+    for near in shown(neighbours).values():
+        entries.append(_Entry(near.memory_id, read(near.fact)))
+        yield
     bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets})
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
+        yield
         cosines: _Cosines = {near.memory_id: near.cosine for near in row}
         if candidate.forget:
             _forget(bench, candidate, position, cosines, by_meaning=by_meaning)

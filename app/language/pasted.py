@@ -1,6 +1,7 @@
 """Removal of pasted text: mails, logs, tracebacks, and the object of a task."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 _LOG = re.compile(
     r"^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|[A-Z][a-z]{2} +\d{1,2}"
@@ -14,14 +15,20 @@ _LOG = re.compile(
 _TRACE = re.compile(
     r"^[ \t]*Traceback \(most recent call last\):(?:\n[ \t]+[^\n]*)*(?:\n[^\n]+)?", re.MULTILINE
 )
-_MAIL = re.compile(
+# A mail is what lies between these two. One pattern for both would read on to the end of the text
+# after each greeting.
+_MAIL_BEGIN = re.compile(
     r"(?:^|(?<=[:\n]))[ \t]*(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?"
     r"|guten tag|sehr geehrte[rs]?|hola|estimad[oa]s?|querid[oa]s?|buenos días|bonjour|salut"
-    r"|chers?|chères?)\b[^\n,:!.]{0,40}[,:!]\s.*?(?:^|(?<=[.!?]\s))[ \t]*(?:(?:best|kind|warm"
+    r"|chers?|chères?)\b[^\n,:!.]{0,40}[,:!]\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAIL_END = re.compile(
+    r"(?:^|(?<=[.!?]\s))[ \t]*(?:(?:best|kind|warm"
     r"|many)(?: regards| wishes)?|regards|sincerely|yours(?: \w+)?|(?:viele|liebe|beste"
     r"|herzliche) grüße|mit freundlichen grüßen|(?:un )?(?:cordial )?saludos?|atentamente"
     r"|cordialement|bien à (?:vous|toi)|amicalement)[,.]?[ \t]*(?:\n?[ \t]*[^\n]{0,60})$",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+    re.IGNORECASE | re.MULTILINE,
 )
 _HEADERS = re.compile(
     r"^(?:(?:from|to|subject|date|cc|von|an|betreff|datum|de|para|asunto|fecha|à|objet): [^\n]*\n"
@@ -43,25 +50,80 @@ _TASK = re.compile(
 _AFTER_COLON = re.compile(r":[ \t]*\n?.+", re.DOTALL)
 _QUOTED = re.compile(
     r"[\"\u201c\u201e\u00ab\u2039][^\"\u201c\u201d\u201e\u00ab\u00bb]*(?:[\"\u201d\u00bb]|\Z)"
-    r"|(?<!\w)['\u2018\u201a][^\n]*['\u2019](?!\w)"
 )
+_OPENING = re.compile(r"[\"\u201c\u201e\u00ab\u2039]|(?<!\w)['\u2018\u201a]")
+_SINGLE_CLOSING = re.compile(r"['\u2019](?!\w)")
+_WINDOW = 64 * 1024
+"""Characters that are searched at once for a task: a match holds up the whole process."""
+_LONGEST_TASK = 100
 
 
 def without_pasted(text: str) -> str:
     """Blank out, in place, mails, logs and the object of a task."""
-    for pattern in (_TRACE, _LOG, _HEADERS, _MAIL):
+    for pattern in (_TRACE, _LOG, _HEADERS):
         text = pattern.sub(_blank, text)
-    task = _TASK.search(text)
-    if task is None:
+    text = _without(text, _mails(text))
+    begin = _end_of_task(text)
+    if begin is None:
         return text
-    end = text.find("\n\n", task.end())
-    rest = (
-        text[task.end() :] if end < 0 or ":" in text[task.end() : end] else text[task.end() : end]
-    )
+    end = text.find("\n\n", begin)
+    rest = text[begin:] if end < 0 or ":" in text[begin:end] else text[begin:end]
     left = _AFTER_COLON.sub(_blank, rest, count=1) if ":" in rest else rest
-    whole = text[: task.end()] + left + text[task.end() + len(rest) :]
-    return _QUOTED.sub(_blank, whole)
+    whole = text[:begin] + left + text[begin + len(rest) :]
+    return _without(whole, _quotations(whole))
+
+
+def _end_of_task(text: str) -> int | None:
+    """Return the end of the first words that ask for a task, or None."""
+    for at in range(0, len(text), _WINDOW):
+        found = _TASK.search(text, at, at + _WINDOW + _LONGEST_TASK)
+        # At the end of a window, a word may seem to end.
+        while found is not None and (whole := _TASK.match(text, found.start())) is None:
+            found = _TASK.search(text, found.start() + 1, at + _WINDOW + _LONGEST_TASK)
+        if found is not None and whole is not None:
+            return whole.end()
+    return None
+
+
+def _mails(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    while (begin := _MAIL_BEGIN.search(text, at)) and (end := _MAIL_END.search(text, begin.end())):
+        at = end.end()
+        yield begin.start(), at
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the quotations; one in single marks ends with the last closing one of its line."""
+    at = line_end = last = 0
+    while (opening := _OPENING.search(text, at)) is not None:
+        at = opening.start() + 1
+        if opening.group() in "'\u2018\u201a":
+            if opening.start() >= line_end:
+                found = text.find("\n", at)
+                line_end = len(text) if found < 0 else found
+                closing = [mark.end() for mark in _SINGLE_CLOSING.finditer(text, at, line_end)]
+                last = closing[-1] if closing else 0
+            end = last
+        else:
+            quoted = _QUOTED.match(text, opening.start())
+            end = quoted.end() if quoted is not None else 0
+        if end > at:
+            yield opening.start(), end
+            at = end
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the text with these spans, in their order, blanked out."""
+    pieces, at = [], 0
+    for begin, end in spans:
+        pieces += [text[at:begin], _blanks(text[begin:end])]
+        at = end
+    return "".join(pieces) + text[at:]
 
 
 def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match.group())
+    return _blanks(match.group())
+
+
+def _blanks(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)

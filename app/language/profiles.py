@@ -74,7 +74,11 @@ class Filled:
 
 def fill(turns: Sequence[Turn], fields: Sequence[WantedField]) -> list[Filled]:
     """Return the values that users state for the fields, in the order they were said."""
-    filled: list[Filled] = []
+    return [filled for said in filling(turns, fields) for filled in said]
+
+
+def filling(turns: Sequence[Turn], fields: Sequence[WantedField]) -> Iterator[list[Filled]]:
+    """Yield the same, by statement."""
     tongue = ""
     may_fill = {(field.schema_id, field.name) for field in fields if field.kinds & FILLED}
     for position, turn in enumerate(turns):
@@ -83,12 +87,11 @@ def fill(turns: Sequence[Turn], fields: Sequence[WantedField]) -> list[Filled]:
         tongue = language(turn.text, tongue)
         for source, said in stated(turn, tongue):
             values = (_cleared if said.forget else _stated)(said, fields, source)
-            filled += [
+            yield [
                 replace(value, turn=position)
                 for value in values
                 if value.clear or (value.schema_id, value.field) in may_fill
             ]
-    return filled
 
 
 def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, RequestedFact]]:

@@ -5,6 +5,7 @@ apart: they are worth keeping as they are, but fill no field by themselves.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -95,6 +96,8 @@ _LONGEST_SENTENCE = 2_000
 """Characters; a longer sentence is pasted text, and nobody's statement."""
 _LONGEST_START = 1
 """Words before "I" in a reported statement ("Tom said yesterday I ...")."""
+_LONGEST_START_CHARS = 200
+"""Characters within which that "I" comes."""
 
 
 @dataclass(frozen=True)
@@ -141,26 +144,25 @@ def _reports(sentence: str) -> list[_Report]:
 
 
 def _claims(text: str) -> Iterator[_Report]:
+    clauses = list(_CLAUSE.finditer(text))
+    ends = [clause.end() for clause in clauses]
     for tongue, pattern in _SAYS.items():
         for match in pattern.finditer(text):
-            begin, who = _who(text, match.start())
+            # The clause whose verb this is.
+            before = bisect_right(ends, match.start())
+            begin = clauses[before - 1].start() if before else 0
+            who = text[ends[before - 1] if before else 0 : match.start()]
             itself = _HE.sub("", who) if tongue == "en" else who
             if not _SELF.search(itself) and _is_of_user(text[match.end() :], tongue):
                 is_told = match["tells"] is not None or _TOLD.search(who) is not None
                 yield _Report(begin, _end(text, match.end()), is_told)
 
 
-def _who(text: str, end: int) -> tuple[int, str]:
-    """Return the start of the clause whose verb is at the end, and its speaker."""
-    marks = list(_CLAUSE.finditer(text, 0, end))
-    return (marks[-1].start(), text[marks[-1].end() : end]) if marks else (0, text[:end])
-
-
 def _is_of_user(reported: str, tongue: str) -> bool:
     """Return True if the reported statement is about the user, or an order to the service."""
     if _ORDER.match(reported):
         return True
-    first = PHRASES[tongue].first.search(reported)
+    first = PHRASES[tongue].first.search(reported, 0, _LONGEST_START_CHARS)
     before = reported[: first.start()] if first else ""
     is_near = len(before.split()) <= _LONGEST_START and not _STOP.search(before)
     return first is not None and is_near

@@ -62,7 +62,8 @@ _CONDITION = re.compile(
 )
 """The beginning of a condition, under which a request does not apply now."""
 _BESIDES = re.compile(
-    r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
+    # Not from within a run of blanks, such as a report leaves.
+    r"(?:(?<!\s)\s+)?(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
     r"|donc)\b)\s+(?=\w)",
     re.IGNORECASE,
 )

@@ -65,6 +65,11 @@ class Sentence:
     start: int
     quoted: bool = False
 
+    @property
+    def end(self) -> int:
+        """The position after it."""
+        return self.start + len(self.text)
+
 
 def own_words(text: str) -> str:
     """Blank out, in place, context blocks, code and quoted lines, which the writer did not say."""

@@ -173,7 +173,7 @@ def is_secret(text: str) -> bool:
 
 def only_asks_for_secrecy(text: str) -> bool:
     """Return True if such a sentence has no content itself, so that it concerns its neighbour."""
-    return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+)+", text)
+    return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*+\S++ \S", text)
 
 
 def not_told_to_the_memory(text: str) -> list[str]:

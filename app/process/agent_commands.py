@@ -6,20 +6,20 @@ The proxy, `app.surfaces.mcp.stdio`, is slow to import and so imported only when
 import asyncio
 import json
 import shlex
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.adapters.terminal import MISUSED, fail
 from app.process.remote_api import KEY_VARIABLE, URL_VARIABLE
+from app.process.typed import whole_path
 from app.settings.environment import PREFIX, environment
 
 _DEFAULT_PORT = 8_000
 _PATH = "/mcp"
 _NAME = "memory"
-_COMMAND = "memory-bank"
+_STAND_IN = "KEY"
+"""Written for the secret, which is shown once."""
 
 
 def mcp(
@@ -55,24 +55,29 @@ def _pair(written: str) -> tuple[str, str]:
     return key, value
 
 
-def endpoint() -> str:
-    """Return the URL of the MCP endpoint as clients see it."""
+def endpoint(serving: str | None = None) -> str:
+    """Return the URL of the MCP endpoint as clients see it.
+
+    Args:
+        serving: the address of a server that is known to run; None: none is known.
+    """
     known = environment()
     port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
     named = (known.get(variable) for variable in (URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))
-    return (next(filter(None, named), None) or f"http://127.0.0.1:{port}").rstrip("/") + _PATH
+    address = next(filter(None, named), None) or serving or f"http://127.0.0.1:{port}"
+    return address.rstrip("/") + _PATH
 
 
-def connecting_lines(secret: str, url: str) -> str:
-    """Return what to paste into agents so that they use a key."""
-    header = {"Authorization": f"Bearer {secret}"}
+def connecting_lines(url: str) -> str:
+    """Return what to paste into agents."""
+    header = {"Authorization": f"Bearer {_STAND_IN}"}
     http = {"url": url, "headers": header}
     proxy = {
-        "command": _command(),
+        "command": whole_path(),
         "args": ["mcp", "--url", url],
-        "env": {KEY_VARIABLE: secret},
+        "env": {KEY_VARIABLE: _STAND_IN},
     }
-    bearer = shlex.quote(f"Authorization: Bearer {secret}")
+    bearer = f'"Authorization: Bearer {_STAND_IN}"'
     claude = f"claude mcp add --transport http {_NAME} {shlex.quote(url)} --header {bearer}"
     lines = {
         "Claude Code": claude,
@@ -80,13 +85,8 @@ def connecting_lines(secret: str, url: str) -> str:
         "VS Code, in .vscode/mcp.json": _json({"servers": {_NAME: {"type": "http", **http}}}),
         "Claude Desktop, in claude_desktop_config.json": _json({"mcpServers": {_NAME: proxy}}),
     }
-    return "\n\n".join(f"{client}:\n{text}" for client, text in lines.items())
-
-
-def _command() -> str:
-    """Return the command by its whole path, since an agent may have no other `PATH`."""
-    beside = Path(sys.executable).with_name(_COMMAND)
-    return str(beside) if beside.exists() else _COMMAND
+    parts = [f"{client}:\n{text}" for client, text in lines.items()]
+    return "\n\n".join([f"Put the key in place of {_STAND_IN}.", *parts])
 
 
 def _json(value: object) -> str:

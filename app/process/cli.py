@@ -2,11 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typing_extensions import override
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import OldProcessesError, SchemaError
@@ -24,28 +26,50 @@ from app.process import (
     key_commands,
     operation_commands,
     restore_commands,
+    settings_commands,
 )
+from app.process.progress import stoppable
+
+
+class _StoppableGroup(TyperGroup):
+    """The commands; each ends on Ctrl-C with a word, unless it has a sentence of its own."""
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        with stoppable("Stopped."):
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=_StoppableGroup,
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(key_commands.app, name="keys")
-app.add_typer(erasure_commands.app, name="erasures")
-app.add_typer(operation_commands.app, name="operations")
-app.command("check")(check_commands.check)
-app.command("costs")(cost_commands.costs)
-app.command("mcp")(agent_commands.mcp)
-app.command("backup")(backup_commands.backup)
-app.command("backups")(backup_commands.backups)
-app.command("restore-backup")(backup_commands.restore_backup)
-app.command("pg", context_settings=backup_commands.ANY_ARGUMENTS)(backup_commands.pg)
-app.command("distribute")(distribute_commands.distribute)
-app.command("export")(export_commands.export)
-app.command("restore")(restore_commands.restore)
-app.command("import")(import_commands.import_memories)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer gives the option's value
+    if is_asked:
+        # Imported here, so that other commands do without it.
+        from app.kernel.release import RELEASE  # noqa: PLC0415 - as above
+
+        typer.echo(f"memory-bank {RELEASE}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the release and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options of the program itself."""
+    del version  # its callback has ended the command
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
@@ -64,7 +88,6 @@ def _run_many(run: Callable[[], int]) -> NoReturn:
     raise typer.Exit(status_of(run))
 
 
-@app.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
@@ -93,7 +116,6 @@ def serve(
     _run(lambda: serving.serve(settings, place.ProcessPlace(works=works)))
 
 
-@app.command()
 def worker(
     host: Annotated[str | None, typer.Option(help="Address of the port.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of health and metrics; 0: none.")] = None,
@@ -112,7 +134,6 @@ def worker(
     _run(lambda: serving.work(settings))
 
 
-@app.command("migrate")
 def migrate_database(
     *,
     recreate_vectors: Annotated[
@@ -162,7 +183,6 @@ def migrate_database(
     typer.echo("The database has the schema of this release.")
 
 
-@app.command()
 def reembed(
     *,
     engine: Annotated[
@@ -180,7 +200,6 @@ def reembed(
     reembed_admin.run(settings, engine, typer.echo)
 
 
-@app.command()
 def demo() -> None:
     """Demonstrate the service on a temporary server with bundled conversations."""
     from app.process import demo as demonstration  # noqa: PLC0415 - as in _run
@@ -189,7 +208,6 @@ def demo() -> None:
     _run(demonstration.run)
 
 
-@app.command()
 def openapi() -> None:
     """Print the OpenAPI document."""
     from app.process.main import create_app  # noqa: PLC0415 - as in _run
@@ -198,6 +216,46 @@ def openapi() -> None:
     document = create_app(offline_resources(read_settings())).openapi()
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
+
+
+_GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
+    "Run": {"serve": serve, "worker": worker, "demo": demo},
+    "Look up": {
+        "settings": settings_commands.settings,
+        "costs": cost_commands.costs,
+        "openapi": openapi,
+    },
+    "Keys and agents": {"mcp": agent_commands.mcp, "keys": key_commands.app},
+    "Move memories in and out": {
+        "import": import_commands.import_memories,
+        "export": export_commands.export,
+        "restore": restore_commands.restore,
+    },
+    "Back up": {
+        "backup": backup_commands.backup,
+        "backups": backup_commands.backups,
+        "restore-backup": backup_commands.restore_backup,
+        "erasures": erasure_commands.app,
+    },
+    "Keep the database": {
+        "check": check_commands.check,
+        "migrate": migrate_database,
+        "reembed": reembed,
+        "operations": operation_commands.app,
+        "pg": backup_commands.pg,
+        "distribute": distribute_commands.distribute,
+    },
+}
+"""Every command, by its purpose."""
+_CONTEXTS = {"pg": backup_commands.ANY_ARGUMENTS}
+
+for _purpose, _commands in _GROUPS.items():
+    for _name, _run_command in _commands.items():
+        if isinstance(_run_command, typer.Typer):
+            app.add_typer(_run_command, name=_name, rich_help_panel=_purpose)
+        else:
+            context = _CONTEXTS.get(_name)
+            app.command(_name, context_settings=context, rich_help_panel=_purpose)(_run_command)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from app.adapters.resources import Resources
@@ -15,7 +15,12 @@ from app.adapters.terminal import fail
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.memory.erasures.services.certificates import line_of
-from app.memory.erasures.services.restores import ErasureLine, RestoreService, read_lines
+from app.memory.erasures.services.restores import (
+    UNDER_WAY,
+    ErasureLine,
+    RestoreService,
+    read_lines,
+)
 from app.memory.erasures.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
@@ -26,8 +31,6 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 
 _LOOK_SECONDS = 0.5
-_UNDER_WAY = timedelta(hours=1)
-"""An erasure that began so long before an export may not have ended by then."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class RestoredEngine:
         recent = [
             line.model_copy(update={"engine": str(name), "is_service_wide": False})
             for line in lines
-            if line.engine == self.archived and line.time >= self.since - _UNDER_WAY
+            if line.engine == self.archived and line.time >= self.since - UNDER_WAY
         ]
         return await repeated(resources, recent)
 

@@ -99,6 +99,7 @@ def check(features: Sequence[Feature]) -> None:
         ("check", ((feature, feature.checks) for feature in features)),
         ("retry", ((feature, feature.retries) for feature in features)),
         ("answer", ((feature, feature.answers) for feature in features)),
+        ("archived kind", ((feature, _archived(feature)) for feature in features)),
         ("response reader", ((feature, feature.response_readers) for feature in features)),
         ("method", ((feature, _methods(feature)) for feature in features)),
     ):
@@ -116,6 +117,10 @@ def _methods(feature: Feature) -> set[str]:
 
 def _erased(feature: Feature) -> list[str]:
     return [table for erasure in feature.erasures for table in erasure.tables]
+
+
+def _archived(feature: Feature) -> Iterable[str]:
+    return feature.archived.rows if feature.archived is not None else ()
 
 
 def _check_unique(kind: str, registered: Iterable[tuple[Feature, Iterable[str]]]) -> None:
@@ -190,6 +195,10 @@ def register(resources: Resources) -> Resources:
     registry.restored = tuple(
         feature.restored for feature in FEATURES if feature.restored is not None
     )
+    registry.archived = tuple(
+        feature.archived for feature in FEATURES if feature.archived is not None
+    )
+    registry.answers = ANSWERS
     registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
     for feature in FEATURES:
         registry.retries.update(feature.retries)

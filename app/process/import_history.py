@@ -17,6 +17,7 @@ import typer
 from pydantic import ValidationError
 
 from app.adapters.terminal import FAILED, fail
+from app.kernel.wire.violations import described
 from app.memory.bulk.schemas import ImportedMemory
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.revisions.schemas import ExtractedMemory
@@ -128,7 +129,7 @@ def checked(line: Json) -> Json:
         read = _StateFields.model_validate(line)
     except ValidationError as error:
         told = [
-            ".".join(map(str, problem["loc"])) + ": " + problem["msg"]
+            ".".join(map(str, problem["loc"])) + ": " + described(problem)
             for problem in error.errors()[:3]
         ]
         raise ItemError("ITEM_INVALID", "; ".join(told)) from None

@@ -7,6 +7,7 @@ is started for the duration of the command.
 
 import asyncio
 import re
+import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.engines import EngineService
 from app.process.migrating import own_database
+from app.process.reporting import tell_new_folder
 from app.settings.settings import Settings
 
 CALLER = Caller("command-line", frozenset(Permission))
@@ -114,6 +116,7 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
         return
     if not may_make:
         await asyncio.to_thread(check_exists, settings.data_dir)
+    tell_new_folder(settings.data_dir, sys.stderr)
     async with own_database(settings) as url:
         yield url
 

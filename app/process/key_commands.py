@@ -22,6 +22,7 @@ from app.process.agent_commands import connecting_lines, endpoint
 if TYPE_CHECKING:
     from app.platform.access.schemas import ApiKey, CreateKeyRequest
     from app.process.key_admin import Managed
+    from app.settings.settings import Settings
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,7 @@ _ForAgent = Annotated[
         " that connect agents as well.",
     ),
 ]
+_FormerScope = Annotated[list[str] | None, typer.Option(hidden=True)]
 _USER = "user_id"
 _OPTIONS = {
     "displayName": "--name",
@@ -58,7 +60,7 @@ _OPTIONS = {
     "permissions": "--permission",
     "projects": "--project",
     "engines": "--engine",
-    "scopeConditions": "--condition",
+    "scopeConditions": "--scope",
     "ttl": "--expires-in",
     "gracePeriod": "--grace",
 }
@@ -81,10 +83,11 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     engine: Annotated[
         list[str] | None, typer.Option(help="Engine that it reaches, by its id; repeatable.")
     ] = None,
-    condition: Annotated[
+    scope: Annotated[
         list[str] | None,
         typer.Option(help="KEY=VALUE that a scope must have; repeatable, also for one key."),
     ] = None,
+    condition: _FormerScope = None,
     expires_in: _ExpiresIn = None,
     for_agent: _ForAgent = None,
     as_json: _AsJson = False,
@@ -93,10 +96,9 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     """Create a key and print its secret once. Without bounds it reaches everything."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
+    pairs = _with_user([*(scope or []), *(condition or [])], for_agent)
     if for_agent is not None:
-        name = name or f"agent of {for_agent}"
-        role = role or ["editor"]
-        condition = _with_user(condition or [], for_agent)
+        name, role = name or f"agent of {for_agent}", role or ["editor"]
     if name is None:
         fail("Give a --name, or --for-agent.", MISUSED)
     if not (role or permission):
@@ -107,14 +109,15 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         "permissions": permission,
         "projects": project,
         "engines": engine,
-        "scopeConditions": condition and _read(key_admin.read_conditions, condition, "--condition"),
+        "scopeConditions": pairs and _read(key_admin.read_conditions, pairs, "--scope"),
         "ttl": expires_in and _read(key_admin.read_length, expires_in, "--expires-in"),
     }
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
-    made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
+    settings = read_settings(data_dir=data_dir)
+    made = _managed(settings, "createKey", lambda managed: managed.keys.create(request))
     _show_secret(made, as_json=as_json)
     if for_agent is not None and not as_json:
-        _show_connecting(made)
+        _show_connecting(made, settings)
 
 
 @app.command("list")
@@ -122,7 +125,11 @@ def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, including revoked and expired keys."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
-    keys = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
+    keys = _managed(
+        read_settings(data_dir=data_dir),
+        "listKeys",
+        lambda managed: key_admin.list_all(managed.keys),
+    )
     if as_json:
         _show_json({"keys": [key.wire() for key in keys]})
     else:
@@ -140,8 +147,9 @@ def revoke(
     data_dir: _DataDir = None,
 ) -> None:
     """Revoke a key for good; servers refuse it within a second."""
+    settings = read_settings(data_dir=data_dir)
     revoked = _managed(
-        data_dir,
+        settings,
         "revokeKey",
         lambda managed: managed.keys.revoke(managed.key_id, force=force),
         named=key,
@@ -166,8 +174,9 @@ def rotate(
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
     length = _read(key_admin.read_grace, grace, "--grace")
+    settings = read_settings(data_dir=data_dir)
     rotated = _managed(
-        data_dir,
+        settings,
         "rotateKey",
         lambda managed: managed.keys.rotate(managed.key_id, length),
         named=key,
@@ -175,11 +184,13 @@ def rotate(
     _show_secret(rotated, as_json=as_json)
 
 
-def _with_user(conditions: list[str], user: str) -> list[str]:
-    """Return the conditions of the key of a user's agent."""
-    if any(pair.partition("=")[0] == _USER for pair in conditions):
-        fail(f"--condition: {_USER} is what --for-agent sets.", MISUSED)
-    return [*conditions, f"{_USER}={user}"]
+def _with_user(pairs: list[str], user: str | None) -> list[str]:
+    """Return the pairs of a scope with that of a user, if any."""
+    if user is None:
+        return pairs
+    if any(pair.partition("=")[0] == _USER for pair in pairs):
+        fail(f"--scope: {_USER} is what --for-agent sets.", MISUSED)
+    return [*pairs, f"{_USER}={user}"]
 
 
 def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: ANN401 - as read has it
@@ -201,15 +212,13 @@ def _request(given: Mapping[str, Any]) -> "CreateKeyRequest":
 
 
 def _managed(
-    data_dir: Path | None,
+    settings: "Settings",
     method: str,
     work: "Callable[[Managed], Awaitable[_T]]",
     named: str | None = None,
 ) -> _T:
     """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
-
-    settings = read_settings(data_dir=data_dir)
 
     async def main() -> _T:
         async with key_admin.managed_keys(settings, method, named) as managed:
@@ -233,10 +242,14 @@ def _show_secret(key: "ApiKey", *, as_json: bool) -> None:
     typer.echo(f"API key, shown only this once: {key.secret}")
 
 
-def _show_connecting(key: "ApiKey") -> None:
+def _show_connecting(key: "ApiKey", settings: "Settings") -> None:
+    from app.adapters.postgres.embedded import holder_of  # noqa: PLC0415 - as the module says
+
+    holder = None if settings.database_url else holder_of(settings.data_dir)
     # A key of one engine is served that one.
     path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
-    typer.echo(f"\n{connecting_lines(key.secret or '', endpoint() + path)}")
+    url = endpoint(holder.address if holder else None) + path
+    typer.echo(f"\n{connecting_lines(url)}")
 
 
 def _show_json(value: Mapping[str, Any]) -> None:

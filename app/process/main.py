@@ -28,6 +28,7 @@ from app.surfaces.mcp import metadata
 from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
+from app.web.answers import Answers
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.dispatch import Dispatch
@@ -125,6 +126,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(CanonicalPath),
         Middleware(QueryNames),
         Middleware(Authentication),
+        Middleware(Answers),
         Middleware(PlainBody),
         Middleware(JsonBody, settings.max_body_bytes, pace, _streamed()),
     ]

@@ -11,15 +11,18 @@ from importlib import import_module
 from socket import socket
 
 from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_folder
+from app.adapters.postgres.embedded import Holder
 from app.adapters.uvicorn.sharing import ConnectionShare, ConnectionShares
 from app.process.listening import (
     ServeError,
-    open_api_socket,
-    open_metrics_socket,
-    open_worker_socket,
+    address_of,
+    bind_api,
+    bind_metrics,
+    bind_worker,
+    port_of,
 )
 from app.process.place import ProcessPlace
-from app.process.reporting import status_of
+from app.process.reporting import status_of, tell_stopping
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
 from app.process.watchdog import AFTER_GRACE_SECONDS, BEFORE_KILL_SECONDS
 from app.settings.environment import environment
@@ -41,8 +44,8 @@ def serve(settings: Settings, *, works: bool) -> int:
         ServeError: an address is invalid or in use, or the system cannot fork.
     """
     _check_system()
-    api = open_api_socket(settings)
-    probes = _probes(settings.metrics_port, partial(open_metrics_socket, settings), settings)
+    api = bind_api(settings)
+    probes = _probes(settings.metrics_port, partial(bind_metrics, settings), settings)
     with added_up():
         _prepare()
         return _Servers(_for_many(settings), api, probes, ConnectionShares(settings.processes)).run(
@@ -57,7 +60,7 @@ def work(settings: Settings) -> int:
         ServeError: an address is invalid or in use, or the system cannot fork.
     """
     _check_system()
-    probes = _probes(settings.worker_port, partial(open_worker_socket, settings), settings)
+    probes = _probes(settings.worker_port, partial(bind_worker, settings), settings)
     _prepare()
     return _Workers(_for_many(settings), probes).run()
 
@@ -135,6 +138,7 @@ class _Servers:
             share=ConnectionShare(self.shares, number),
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
+            tell_stopping=_leave_to_supervisor,
             closing_seconds=_CLOSING_SECONDS,
         )
         unused = [each for each in self.probes if each is not place.probes]
@@ -147,6 +151,7 @@ class _Servers:
             database=self._url,
             is_first=False,
             tell_up=partial(start.tell, _UP),
+            tell_stopping=_leave_to_supervisor,
             closing_seconds=_CLOSING_SECONDS,
         )
         run = partial(work_one, self.settings, place=place)
@@ -155,7 +160,9 @@ class _Servers:
     def _keep_database(self, start: Start) -> int:
         from app.process.serving import keep_database  # noqa: PLC0415 - as in `_prepare`
 
-        run = partial(keep_database, self.settings, start.tell, start.others)
+        # The supervisor is the one to stop.
+        holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
+        run = partial(keep_database, self.settings, holder, start.tell, start.others)
         return _run(run, [self.api, *self.probes])
 
 
@@ -181,6 +188,7 @@ class _Workers:
             count=self.settings.processes,
             probes=self.probes[number],
             tell_up=partial(start.tell, _UP),
+            tell_stopping=_leave_to_supervisor,
             closing_seconds=_CLOSING_SECONDS,
         )
         unused = [each for each in self.probes if each is not place.probes]
@@ -194,6 +202,7 @@ def _supervisor(
         stop_seconds=settings.shutdown_grace_seconds + AFTER_GRACE_SECONDS,
         # New connections are refused at once, rather than kept waiting for nobody.
         on_stop=partial(_close, listeners),
+        on_asked=partial(tell_stopping, settings.shutdown_grace_seconds),
         on_end=leave,
     )
 
@@ -209,6 +218,10 @@ def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listener
         # It was killed, and leaves to others what it would have removed.
         remove_folder()
     return status
+
+
+def _leave_to_supervisor(_: float) -> None:
+    """Announce nothing: the supervisor does, once for all."""
 
 
 def _close(listeners: _Listeners) -> None:

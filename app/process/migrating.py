@@ -11,7 +11,7 @@ from app.adapters.db.migrate import SchemaError
 from app.adapters.db.revisions import wanted_revision
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
 from app.adapters.postgres.catalog import BEFORE, BackupFolder
-from app.adapters.postgres.embedded import embedded_postgres
+from app.adapters.postgres.embedded import Holder, embedded_postgres
 from app.adapters.postgres.manifest import BackupError
 from app.process.erasure_lists import keep_copy
 from app.settings.settings import Settings
@@ -23,18 +23,21 @@ _KEPT = 2
 
 
 @asynccontextmanager
-async def own_database(settings: Settings, connections: int | None = None) -> AsyncIterator[str]:
+async def own_database(
+    settings: Settings, connections: int | None = None, holder: Holder | None = None
+) -> AsyncIterator[str]:
     """Run the embedded Postgres for the block, and migrate it; yield the database's address.
 
     Args:
         settings: the data folder, and whether a backup comes before a migration.
         connections: how many it allows; None: as its configuration says.
+        holder: the process that holds the folder; None: this one, which does not serve.
 
     Raises:
         PostgresStartError: the server cannot run.
         SchemaError: the migration, or the backup before it, is impossible.
     """
-    async with embedded_postgres(settings, connections) as postgres:
+    async with embedded_postgres(settings, connections, holder) as postgres:
         await asyncio.to_thread(migrate_own, settings, postgres.url)
         yield postgres.url
 

@@ -1,11 +1,15 @@
 """The place of a process among those of one command."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from socket import socket
 
 from app.adapters.uvicorn.sharing import ConnectionShare
+from app.process.listening import bind_api, bind_metrics
+from app.process.reporting import tell_stopping
 from app.process.watchdog import AFTER_GRACE_SECONDS
+from app.settings.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -17,10 +21,11 @@ class ProcessPlace:
         database: the address of the embedded database, if another process runs it.
         is_first: whether it makes the first key, and announces the service.
         count: the processes of its kind, which all have connections.
-        api: the socket of the API, if it is open already.
+        api: the socket of the API, if it is bound already.
         share: of the connections of that socket, where other processes have it, too.
-        probes: the socket of health and metrics, if it is open already.
+        probes: the socket of health and metrics, if it is bound already.
         tell_up: called once the process does its work.
+        tell_stopping: called with the grace period once the process is asked to stop.
         closing_seconds: time to end in after the grace period.
     """
 
@@ -32,7 +37,23 @@ class ProcessPlace:
     share: ConnectionShare | None = None
     probes: socket | None = None
     tell_up: Callable[[], None] = lambda: None
+    tell_stopping: Callable[[float], None] = tell_stopping
     closing_seconds: float = AFTER_GRACE_SECONDS
 
 
 ALONE = ProcessPlace()
+
+
+@contextmanager
+def bound_place(settings: Settings, place: ProcessPlace) -> Iterator[ProcessPlace]:
+    """Bind the sockets of a server that its place has not; close all after the block.
+
+    Raises:
+        ServeError: an address is invalid or in use.
+    """
+    with ExitStack() as stack:
+        api = stack.enter_context(place.api or bind_api(settings))
+        probes = place.probes or (bind_metrics(settings) if settings.metrics_port else None)
+        if probes is not None:
+            stack.enter_context(probes)
+        yield replace(place, api=api, probes=probes)

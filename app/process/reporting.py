@@ -1,12 +1,17 @@
-"""The end of a process: its status, and one sentence where an operator can mend what is wrong."""
+"""Sentences of a process for its operator: a new data folder, its stop, why it cannot go on."""
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
 
 import typer
 
 from app.adapters.db.migrate import SchemaError
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError
+from app.adapters.postgres.server import has_cluster
 from app.adapters.terminal import FAILED, OUTDATED
 from app.kernel.errors import ServiceError
 from app.process.listening import SchemaChangedError, ServeError
@@ -24,3 +29,23 @@ def status_of(run: Callable[[], int | None]) -> int:
     except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
         typer.echo(str(error), err=True)
         return FAILED
+
+
+def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
+    """Announce a data folder that is made: its name may be mistyped."""
+    if not has_cluster(data_dir):
+        say(f"New data folder: {data_dir.resolve()}", stream)
+
+
+def tell_stopping(grace_seconds: float) -> None:
+    """Announce the stop of the process to a person at a terminal, and how long it may take."""
+    if sys.stdout.isatty():
+        say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
+
+
+def say(sentence: str, stream: TextIO | None = None) -> None:
+    """Write a line at once; whoever has closed the stream does not hear it."""
+    stream = stream or sys.stdout
+    with suppress(OSError):
+        stream.write(f"{sentence}\n")
+        stream.flush()

@@ -17,11 +17,11 @@ from app.adapters.db.session import Database
 from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
 from app.adapters.llm.factory import open_embedder
+from app.adapters.postgres.embedded import Holder
 from app.adapters.resources import Resources, open_resources
 from app.adapters.shared import beside
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
-from app.adapters.uvicorn.sharing import ConnectionShare
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -30,19 +30,22 @@ from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
 from app.platform.processes.services.processes import ProcessKind, beating
+from app.process.announcing import announce
 from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.listening import (
     SchemaChangedError,
     ServeError,
-    open_api_socket,
-    open_metrics_socket,
-    open_worker_socket,
+    address_of,
+    bind_worker,
+    listen,
+    port_of,
 )
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
-from app.process.place import ALONE, ProcessPlace
+from app.process.place import ALONE, ProcessPlace, bound_place
 from app.process.reading_standby import reading_standby
+from app.process.reporting import say, tell_new_folder
 from app.process.stopping import until_asked, until_signalled
 from app.settings.settings import Settings
 from app.web.admission import Gate
@@ -95,11 +98,11 @@ async def _begun(resources: Resources, configured: str | None) -> str | None:
     if not await access.has_keys():
         await EngineService.of(resources).ensure_first()
     await EngineService.of(resources).warn_of_encryption()
-    first_key = await access.ensure_first_key(configured)
     if resources.settings.database_url is None:
         async with resources.db.transaction() as session:
             await leases.release_all(session)
-    return first_key
+    # Last, since a start that fails after it would not show it.
+    return await access.ensure_first_key(configured)
 
 
 def _admin_key(settings: Settings) -> str | None:
@@ -140,7 +143,8 @@ async def _database(settings: Settings, place: ProcessPlace) -> AsyncIterator[st
     if settings.database_url is not None:
         yield await _checked(settings)
         return
-    async with own_database(settings) as url:
+    address = address_of(settings, port_of(place.api)) if place.api else None
+    async with own_database(settings, holder=Holder(address=address)) as url:
         yield url
 
 
@@ -182,37 +186,37 @@ async def serving(
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
     works = settings.database_url is None and place.works
     kind = ProcessKind.API_AND_WORKER if works else ProcessKind.API
-    async with beating(resources, kind):
-        try:
-            await worker.enter_async_context(watched())
-            if works:
-                from app.process.worker import working  # noqa: PLC0415 - for workers
+    with bound_place(settings, place) as bound:
+        async with beating(resources, kind):
+            try:
+                await worker.enter_async_context(watched())
+                if works:
+                    from app.process.worker import working  # noqa: PLC0415 - for workers
 
-                await worker.enter_async_context(working(resources))
-            if settings.metrics_port:
-                bound = place.probes or open_metrics_socket(settings)
-                await probes.enter_async_context(_probing(resources, bound))
-            bound = place.api or open_api_socket(settings)
-            listening = _listening(settings, resources, bound, place.share)
-            yield await server.enter_async_context(listening)
-        finally:
-            resources.stopping.set()
-            await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
+                    await worker.enter_async_context(working(resources))
+                if bound.probes is not None:
+                    await probes.enter_async_context(_probing(resources, bound.probes))
+                listening = _listening(settings, resources, bound)
+                yield await server.enter_async_context(listening)
+            finally:
+                resources.stopping.set()
+                await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
 @asynccontextmanager
 async def _listening(
-    settings: Settings, resources: Resources, listener: socket, share: ConnectionShare | None
+    settings: Settings, resources: Resources, place: ProcessPlace
 ) -> AsyncIterator[Listening]:
-    with listener as bound:
-        # In a thread: on a slow machine it takes so long that the watchdog would take the process
-        # for one that hangs.
-        app = await asyncio.to_thread(create_app, resources)
-        keep_what_is_there()
-        gate: Gate = app.state.gate
-        http = connections_of(settings, gate.limits.give_up_body, render_last)
-        async with served(app, settings, bound, http, share) as task:
-            yield Listening(bound.getsockname()[1], task)
+    assert place.api is not None
+    # In a thread: on a slow machine it takes so long that the watchdog would take the process
+    # for one that hangs.
+    app = await asyncio.to_thread(create_app, resources)
+    keep_what_is_there()
+    gate: Gate = app.state.gate
+    http = connections_of(settings, gate.limits.give_up_body, render_last)
+    listen(place.api)
+    async with served(app, settings, place.api, http, place.share) as task:
+        yield Listening(port_of(place.api), task)
 
 
 @asynccontextmanager
@@ -221,25 +225,35 @@ async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None
     with listener as bound:
         settings = resources.settings
         http = connections_of(settings, _has_no_bodies, render_last)
+        listen(bound)
         async with served(create_metrics_app(resources), settings, bound, http):
             yield
 
 
 async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
-    """Serve until SIGINT or SIGTERM, then stop everything in order."""
-    async with (
-        until_signalled(settings, place.closing_seconds) as stopping,
-        traced(),
-        open_process(settings, place=place) as process,
-    ):
-        await asyncio.to_thread(show_build, "api")
-        key = await asyncio.to_thread(handed_over, process.first_key, settings.data_dir)
-        async with serving(settings, process.resources, place) as listening:
-            stopping.is_up = True
-            if place.is_first:
-                _announce(settings, listening.port, process.resources, key)
-            place.tell_up()
-            await _until_asked(stopping, process.resources, listening.task)
+    """Serve until SIGINT or SIGTERM, then stop everything in order.
+
+    The sockets are bound before anything else: a start that finds a port taken makes no key.
+    """
+    with bound_place(settings, place) as bound:
+        if settings.database_url is None and place.database is None:
+            tell_new_folder(settings.data_dir, sys.stdout)
+        async with (
+            until_signalled(settings, bound) as stopping,
+            traced(),
+            open_process(settings, place=bound) as process,
+        ):
+            # At once, since whatever fails later would lose it.
+            for line in await asyncio.to_thread(handed_over, process.first_key, settings.data_dir):
+                say(line)
+            await asyncio.to_thread(show_build, "api")
+            async with serving(settings, process.resources, bound) as listening:
+                stopping.is_up = True
+                if place.is_first:
+                    has_key = process.first_key is not None
+                    await announce(process.resources, listening.port, has_key=has_key)
+                place.tell_up()
+                await _until_asked(stopping, process.resources, listening.task)
 
 
 async def _until_asked(
@@ -282,7 +296,7 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
         SchemaChangedError: the database has the schema of another release.
     """
     async with (
-        until_signalled(settings, place.closing_seconds) as stopping,
+        until_signalled(settings, place) as stopping,
         _database(settings, place) as url,
     ):
         # Before anybody can ask for the metrics.
@@ -305,11 +319,14 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
             await _until_asked(stopping, resources)
 
 
-async def keep_database(settings: Settings, tell: Callable[[str], None], others: int) -> None:
+async def keep_database(
+    settings: Settings, holder: Holder, tell: Callable[[str], None], others: int
+) -> None:
     """Run the embedded Postgres for the other processes, and tell its address, until they end.
 
     Args:
         settings: name the data folder.
+        holder: says who holds it.
         tell: called with the address, once the database has the schema of this release.
         others: a descriptor that ends with the other processes.
     """
@@ -323,7 +340,9 @@ async def keep_database(settings: Settings, tell: Callable[[str], None], others:
 
         loop.add_reader(others, end)
         try:
-            async with own_database(settings, room_for(settings, settings.processes)) as url:
+            tell_new_folder(settings.data_dir, sys.stdout)
+            room = room_for(settings, settings.processes)
+            async with own_database(settings, room, holder) as url:
                 ended.is_up = True
                 tell(url)
                 await ended.wait()
@@ -340,7 +359,7 @@ async def _worker_port(resources: Resources, place: ProcessPlace) -> AsyncIterat
     if not settings.worker_port:
         yield
         return
-    async with _probing(resources, place.probes or open_worker_socket(settings)):
+    async with _probing(resources, place.probes or bind_worker(settings)):
         yield
 
 
@@ -357,23 +376,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def _announce(settings: Settings, port: int, resources: Resources, key: list[str]) -> None:
-    address = f"http://{settings.host}:{port}"
-    console = "console: /console, " if settings.console else ""
-    lines = [
-        f"Open Memory Bank serves {address} ({console}documentation: /docs)",
-        f"Memories are written by: {resources.models.description}",
-        f"Searches understand: {resources.embedder.languages}",
-        *key,
-    ]
-    if key and settings.console:
-        lines.append(f"The key opens the console: {address}/console")
-    if not settings.admin_key:
-        lines.append("If the key is lost: memory-bank keys create --name NAME --role admin")
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
 
 
 def offline_resources(settings: Settings) -> Resources:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from app.process.place import ProcessPlace
 from app.process.watchdog import SIGNALS, Watchdog
 from app.settings.settings import Settings
 
@@ -29,20 +30,27 @@ class Stopping(asyncio.Event):
 
 
 @asynccontextmanager
-async def until_signalled(settings: Settings, closing_seconds: float) -> AsyncIterator[Stopping]:
+async def until_signalled(settings: Settings, place: ProcessPlace) -> AsyncIterator[Stopping]:
     """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
 
     The watchdog ends a process that does not stop then, or whose event loop hangs.
 
     Args:
         settings: how long work may take to stop.
-        closing_seconds: time to end in after that.
+        place: how long closing may take after that, and who tells of the stop.
     """
     loop = asyncio.get_running_loop()
-    stop_seconds = settings.shutdown_grace_seconds + closing_seconds
+    grace_seconds = settings.shutdown_grace_seconds
+    stop_seconds = grace_seconds + place.closing_seconds
     async with until_asked() as stopping:
+
+        def stop() -> None:
+            if not stopping.is_set():
+                place.tell_stopping(grace_seconds)
+            stopping.ask()
+
         for number in SIGNALS:
-            loop.add_signal_handler(number, stopping.ask)
+            loop.add_signal_handler(number, stop)
         try:
             with Watchdog(loop, settings, stop_seconds).watching():
                 yield stopping

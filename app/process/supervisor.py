@@ -101,12 +101,14 @@ class ProcessSupervisor:
     Attributes:
         stop_seconds: after which what has not stopped is killed.
         on_stop: called as soon as the processes are asked to stop, or have to.
+        on_asked: called first if it is a signal that asks.
         on_end: called with the name of each process that has ended.
     """
 
     stop_seconds: float
     on_stop: Callable[[], None]
     on_end: Callable[[str], None]
+    on_asked: Callable[[], None] = lambda: None
     _children: list[_Child] = field(default_factory=list)
     _waves: deque[Sequence[ProcessRole]] = field(default_factory=deque)
     _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=_DEATHS))
@@ -234,6 +236,7 @@ class ProcessSupervisor:
         now = time.monotonic()
         for number in set(numbers) & set(SIGNALS):
             if self._status is None:
+                self.on_asked()
                 self._stop(0, signal.Signals(number))
             elif now - self._asked >= ONE_SECONDS:
                 self._kill()

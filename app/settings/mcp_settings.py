@@ -29,6 +29,12 @@ def _tools(given: object) -> object:
     return tuple(ToolName(name) for name in dict.fromkeys(names)) or _USUAL
 
 
+def _engine(given: str) -> str:
+    if re.fullmatch(INT64_ID, given) is None:
+        raise PydanticCustomError("engine", "must be the id of an engine, such as 1.", {})
+    return given
+
+
 def _address(given: str | None) -> str | None:
     if not given:
         return None
@@ -45,9 +51,8 @@ class McpSettings(BaseModel):
     mcp: bool = Field(
         default=True, description="True: MCP is served at `/mcp`; otherwise the paths are 404."
     )
-    mcp_engine: str = Field(
+    mcp_engine: Annotated[str, AfterValidator(_engine)] = Field(
         "1",
-        pattern=f"^{INT64_ID}$",
         description="Engine that `/mcp` serves to keys that are not bound to exactly one.",
     )
     mcp_tools: Annotated[tuple[ToolName, ...], NoDecode, BeforeValidator(_tools)] = Field(

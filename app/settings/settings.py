@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
+from app.kernel.paging import DEFAULT_PAGE_BYTES
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
@@ -188,6 +189,19 @@ class Settings(
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
+    max_generation_chars: int = Field(
+        2_000_000,
+        ge=10_000,
+        description="Characters of text in the conversation that one request to generate brings;"
+        " of longer sessions and streams, as many bytes are read at a time.",
+    )
+    max_page_bytes: int = Field(
+        DEFAULT_PAGE_BYTES,
+        ge=1024 * 1024,
+        le=64 * 1024 * 1024,
+        description="Longest page of a list, and longest answer of `:retrieve`, as JSON; each has"
+        " at least one item. A list goes on with its `nextPageToken`.",
+    )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
@@ -266,7 +280,12 @@ class Settings(
     )
 
     # Worker
-    worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
+    worker_concurrency: int = Field(
+        4,
+        ge=1,
+        description="Operations run at once per process. The last place is left to others by an"
+        " engine, and by a key, that holds the rest.",
+    )
     require_worker: bool = Field(
         False,
         description="True: `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue, SecretStr
 from pydantic_core import to_jsonable_python
 
 from app.kernel.tuning import Tuning
-from app.settings.environment import PREFIX
+from app.settings.described import variable
 from app.settings.settings import Settings
 
 HIDDEN = "set"
@@ -24,8 +24,13 @@ class ShownSetting:
 
     name: str
     description: str
-    is_default: bool
+    default: JsonValue
     value: JsonValue
+
+    @property
+    def is_default(self) -> bool:
+        """True if the value is the default."""
+        return self.value == self.default
 
 
 def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
@@ -34,14 +39,19 @@ def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
         value = _shown(getattr(settings, name))
         default = _shown(field.get_default(call_default_factory=True))
         description = field.description or ""
-        yield ShownSetting(PREFIX + name.upper(), description, value == default, value)
+        yield ShownSetting(variable(name), description, default, value)
+
+
+def is_shown(text: str) -> bool:
+    """Return True unless a text may be an address with a password or an access key."""
+    return not _ADDRESS_WITH_SECRET.search(text)
 
 
 def _shown(value: Any) -> JsonValue:  # noqa: ANN401 - settings are of any type
     match _plain(value):
         case SecretStr() as secret:
             return HIDDEN if secret.get_secret_value() else None
-        case str() as text if _ADDRESS_WITH_SECRET.search(text):
+        case str() as text if not is_shown(text):
             return HIDDEN
         case Mapping() as entries:
             return {str(key): _shown(entry) for key, entry in entries.items()}

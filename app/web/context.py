@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Query, Request
 
 from app.adapters.db.session import Session, noted
+from app.adapters.inprocess import SURFACE
 from app.adapters.resources import Resources
 from app.kernel.audit import Auditor
 from app.kernel.auth import Caller
@@ -56,7 +57,9 @@ async def _context(request: Request) -> RequestContext:
         before_commit = partial(_ended, request, auditor)
         audit = partial(_audit_row, request, auditor)
     db = resources.db.for_caller(caller, before_commit, audit)
-    return RequestContext(replace(resources, db=db), caller)
+    # As the audit log names it, but for the tool or page: "mcp/remember".
+    surface = request.scope.get(SURFACE, "").partition("/")[0] or None
+    return RequestContext(replace(resources, db=db, surface=surface), caller)
 
 
 def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> dict[str, Any]:

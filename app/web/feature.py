@@ -10,6 +10,7 @@ from app.adapters.db.examinations import CountedRows, Examination
 from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.subjects import Erasure
 from app.adapters.resources import (
+    Archived,
     Check,
     CountOfEngine,
     EndOfRestore,
@@ -64,6 +65,7 @@ class Feature:
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
         restored: makes what an archive lacks of this feature, when an engine has been restored.
+        archived: what archives have of this feature.
         retries: how failed operations are retried, by kind; the requests of these kinds are kept.
         answers: the messages that its operations answer with, by the name in their `@type`.
         response_readers: by the kind of the operations whose answers they complete.
@@ -87,6 +89,7 @@ class Feature:
     unembedded: CountOfEngine | None = None
     waiting_kinds: Sequence[str] = ()
     restored: EndOfRestore | None = None
+    archived: Archived | None = None
     retries: Mapping[str, Retry] = field(default_factory=dict)
     answers: Mapping[str, type[WireModel]] = field(default_factory=dict)
     response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(

@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from app.adapters.cooperative import each
 from app.kernel.wire.base import WireModel
 
 MEDIA_TYPE = "application/x-ndjson"
@@ -29,15 +30,16 @@ async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse
     first = await anext(pages, ())
 
     async def lines() -> AsyncIterator[bytes]:
-        yield _encoded(first)
+        yield await _encoded(first)
         async for page in pages:
-            yield _encoded(page)
+            yield await _encoded(page)
 
     return StreamingResponse(lines(), media_type=MEDIA_TYPE)
 
 
-def _encoded(page: Sequence[WireModel]) -> bytes:
-    return "".join(
-        json.dumps(message.wire(), ensure_ascii=False, separators=(",", ":")) + "\n"
-        for message in page
-    ).encode()
+async def _encoded(page: Sequence[WireModel]) -> bytes:
+    return "".join(await each(page, _line)).encode()
+
+
+def _line(message: WireModel) -> str:
+    return json.dumps(message.wire(), ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,8 +1,9 @@
 """The router of all features: it admits callers, omits absent fields and documents errors."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from functools import wraps
 from typing import Any, ClassVar
 
 import structlog
@@ -18,6 +19,7 @@ from app.kernel.clashes import redone
 from app.kernel.errors import Aborted, IdClash
 from app.kernel.failures import describe
 from app.web.admission import admitted
+from app.web.answers import encoded, in_pieces
 from app.web.body import LONG_BYTES, is_read, let_go
 from app.web.demands import Demand
 from app.web.errors import ERROR_RESPONSES
@@ -63,7 +65,7 @@ class AdmittedRoute(APIRoute):
                     answer.headers[REPLAYED] = "true"
                 if isinstance(answer, StreamingResponse):
                     return _Streamed(answer, stack.pop_all())
-                return answer
+                return in_pieces(answer)
 
         return handle_admitted
 
@@ -163,4 +165,15 @@ class Router(APIRouter):
         if demand.permission is not None:
             extra["x-permission"] = demand.permission.value
         options["openapi_extra"] = extra
-        super().add_api_route(path, endpoint, **{**options, "response_model_exclude_none": True})
+        options["response_model_exclude_none"] = True
+        super().add_api_route(path, _in_turns(endpoint), **options)
+
+
+def _in_turns(endpoint: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+    """Return an endpoint whose long answers are encoded in turns, unlike the framework's."""
+
+    @wraps(endpoint)
+    async def answering(*arguments: object, **values: object) -> object:
+        return await encoded(await endpoint(*arguments, **values))
+
+    return answering

@@ -1,6 +1,7 @@
 """What looking for sensitive values costs: `python -m benchmarks.privacy [--rounds N]`.
 
-Texts of two lengths are searched under the defaults and for all kinds. Then generations of six
+Texts of two lengths are searched under the defaults and for all kinds, and hard ones, whose time
+must grow by no more than their length. Then generations of six
 messages by the built-in rules run in turn with the defaults and with everything off. It exits with
 1 if a bar of the defaults is missed.
 """
@@ -36,6 +37,26 @@ _MESSAGES = (
     "I like green tea.",
     "My favorite color is blue.",
 )
+_HARD = {
+    "invisible characters": "a\u200b",
+    "letters with marks": "a\u0301\u0316\u0301",
+    "one letter with marks": "\u0301\u0316",
+    "full width": "\uff50\uff49\uff4e\u3000\uff11\uff12\uff13\uff14 ",
+    "mixed scripts": "p\u0430sswor\u0501 ",
+    "one word of mixed scripts": "a1\u0430",
+    "groups of digits": "4012.8833.1023.9921 ",
+    "one row of groups": "4012,8833,1023,9921,",
+    "keys in base64": "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d ",
+    "seed phrases": "seed phrase is abandon ability ",
+    "recovery codes": "recovery codes: 4f7a-91bc 8d2e-33a1 ",
+    "labels without blanks": "\u5bc6\u7801\u662f",
+    "commands": "curl -u a ",
+}
+_LENGTHS = (25_000, 100_000)
+_NOISE = 50.0
+"""Milliseconds more that do not count: short texts take RE2's shorter ways."""
+_RATIO_BAR = 8
+"""Times that a text takes which is four times as long: 4 if the time is linear, 16 if quadratic."""
 _DEFAULTS = {Kind.CREDENTIAL, Kind.PAYMENT_CARD}
 _OFF = [{"kind": kind, "action": "OFF"} for kind in Kind]
 _MILLI = 1_000
@@ -69,6 +90,20 @@ def _texts(rounds: int) -> bool:
             held = f"{bar:>8.0f} {_said(cuts[98] <= bar)}" if kinds == _DEFAULTS else ""
             is_kept &= not held or cuts[98] <= bar
             print(f"{name + ', ' + of:<28}{cuts[49]:>10.3f}{cuts[98]:>10.3f}{held}")
+    return is_kept
+
+
+def _ratios(rounds: int) -> bool:
+    """Print how the time of hard texts grows with their length; return True if by no more."""
+    print(f"\n{'four times as long':<28}{'25 KB ms':>10}{'times':>10}{'bar':>8}")
+    is_kept = True
+    for name, said in _HARD.items():
+        short, long = (
+            min(_milliseconds((said * (length // len(said) + 1))[:length], _DEFAULTS, rounds))
+            for length in _LENGTHS
+        )
+        is_kept &= long <= short * _RATIO_BAR + _NOISE
+        print(f"{name:<28}{short:>10.1f}{long / short:>10.1f}{_RATIO_BAR:>8}")
     return is_kept
 
 
@@ -112,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=50)
     rounds: int = parser.parse_args().rounds
-    are_kept = [_texts(rounds), asyncio.run(_run(rounds))]
+    are_kept = [_texts(rounds), _ratios(max(1, rounds // 10)), asyncio.run(_run(rounds))]
     sys.exit(0 if all(are_kept) else 1)
 
 

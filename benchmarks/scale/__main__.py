@@ -135,7 +135,7 @@ async def _ids(bank: Served, vector: Floats, index: ScopeIndex | None) -> set[st
     model = SubspaceEmbedder.model_id
     async with bank.resources.db.snapshot() as session:
         found = await find_nearest(session, _query(bank), model, vector, 10, index=index)
-    return {row.memory_id for row, _ in found}
+    return set(found)
 
 
 def _query(bank: Served) -> ScopeQuery:

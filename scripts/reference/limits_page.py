@@ -5,9 +5,10 @@ from dataclasses import fields
 from itertools import groupby
 
 from app.kernel.tuning import Tuning
+from app.settings.described import unit
 from scripts.reference.markdown import anchor, code, page, table
 from scripts.reference.openapi import bounds, kind, schemas
-from scripts.reference.settings_page import groups, settings_table, shown, unit
+from scripts.reference.settings_page import groups, settings_table, shown
 from scripts.reference.source import field_headings, member_docstrings
 
 _LIMITS = re.compile(

@@ -2,24 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, get_args, get_origin
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from app.kernel.tuning import Tuning
+from app.settings.described import bounds, choices, rounded, unit, variable
 from app.settings.settings import Settings
 from scripts.reference.markdown import code, page, table
 from scripts.reference.source import field_headings
 
-_UNITS = {"seconds": "seconds", "bytes": "bytes", "chars": "characters", "rows": "rows"}
-_STEPS = {
-    "seconds": ((86_400, "day"), (3_600, "hour"), (60, "minute")),
-    "bytes": ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")),
-}
 _BOUNDS = {"ge": "≥ ", "gt": "> ", "le": "≤ ", "lt": "< "}
 _INTRODUCTION = """\
 Every setting is an environment variable, read once at the start. All of them are optional. A
@@ -60,45 +55,10 @@ def settings_table(names: Iterable[str]) -> str:
     )
 
 
-def variable(name: str) -> str:
-    """Return the environment variable of a setting."""
-    return f"MEMORY_BANK_{name.upper()}"
-
-
-def unit(name: str) -> str:
-    """Return the unit of a setting, which its name carries."""
-    counted, is_rate, _ = name.partition("_per_second")
-    word = counted.removesuffix("_per_key").removesuffix("_held").rpartition("_")[2]
-    found = _UNITS.get(word, "")
-    return f"{found or word} a second" if is_rate else found
-
-
 def accepted(setting: FieldInfo) -> str:
     """Return the choices and bounds of a setting."""
-    choices = [choice for part in _parts(setting.annotation) for choice in _choices(part)]
-    bounds = [
-        f"{sign}{bound:,}"
-        for limit in setting.metadata
-        for name, sign in _BOUNDS.items()
-        if isinstance(bound := getattr(limit, name, None), int | float)
-    ]
-    return ", ".join([*(code(choice) for choice in choices), *bounds])
-
-
-def _parts(annotation: object) -> Iterator[object]:
-    if get_origin(annotation) in {None, Literal}:
-        yield annotation
-        return
-    for part in get_args(annotation):
-        yield from _parts(part)
-
-
-def _choices(annotation: object) -> list[object]:
-    if get_origin(annotation) is Literal:
-        return list(get_args(annotation))
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [member.value for member in annotation]
-    return []
+    limits = (f"{_BOUNDS[name]}{bound:,}" for name, bound in bounds(setting))
+    return ", ".join([*(code(choice) for choice in choices(setting)), *limits])
 
 
 def shown(name: str, default: object) -> str:
@@ -114,16 +74,6 @@ def shown(name: str, default: object) -> str:
             return code(default) + rounded(unit(name), default)
         case _:
             return code(default)
-
-
-def rounded(word: str, value: float) -> str:
-    """Return a large number of seconds or bytes in a larger unit, in brackets."""
-    for size, larger in _STEPS.get(word, ()):
-        if value >= size and value % size == 0:
-            count = round(value / size)
-            plural = "s" if word == "seconds" and count != 1 else ""
-            return f" ({count:,} {larger}{plural})"
-    return ""
 
 
 @dataclass

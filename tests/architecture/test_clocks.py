@@ -32,7 +32,6 @@ TOLD = {
 """What deletes and is told a moment all the same, and for what else."""
 SWEEPING = (
     "app.artifacts.tasks.services.removals",
-    "app.artifacts.tasks.services.sweeps",
     "app.memory.retention.store.repository",
 )
 """What removes and has no use for another clock than the database's."""

@@ -23,9 +23,8 @@ ALLOWED = {
     "app.platform.checking.store.repository._rows": "a check of the whole database",
     "app.platform.audit.store.repository.list_page_of_all": "the log of the whole service",
     "app.platform.audit.store.repository.remove_old": "a sweep",
-    "app.platform.engines.store.repository.list_deleted": "a sweep",
+    "app.platform.engines.store.repository._find": "a sweep",
     "app.platform.engines.store.repository.list_restoring": "the admission of all requests",
-    "app.platform.engines.store.repository.list_with_stale_vectors": "a sweep",
     "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
@@ -54,7 +53,7 @@ ALLOWED = {
     "app.memory.retrieval.store.indexes.list_likely": "a sweep",
     "app.memory.retrieval.store.indexes.list_ready": "digests of the few large scopes",
     "app.platform.sessions.store.erasure.find_expired": "a sweep",
-    "app.artifacts.tasks.store.erasure.list_expired": "a sweep",
+    "app.artifacts.tasks.store.erasure.find_expired": "a sweep",
     "app.artifacts.tasks.store.erasure.find_expired_namespaces": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""

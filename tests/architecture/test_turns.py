@@ -25,6 +25,7 @@ SHIELDED = {
     ("app.artifacts.tasks.services.uploads", "_begun"): "made here, and awaited once",
 }
 LOOPS = {
+    ("app.adapters.shared", "result"): "what is under way has not ended: it is removed as it ends",
     (
         "app.adapters.db.standby",
         "watch",

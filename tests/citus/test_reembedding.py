@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock, SystemClock
-from app.memory.reembedding.services.reembedding import ReembeddingService
 from app.memory.reembedding.services.work import Backlog
 from app.platform.engines.store import repository as engines
 from app.process.features import register
@@ -26,6 +26,7 @@ from tests.support.embedding import (
 from tests.support.keys import client_with
 from tests.support.operations import create_memory
 from tests.support.slow_writes import SlowWriter
+from tests.support.sweeping import sweep
 from tests.support.workers import without_worker
 
 
@@ -56,25 +57,25 @@ def now(resources: Resources, embedder: ScriptedEmbedder) -> Changed:
 async def is_left(resources: Resources) -> bool:
     """Return True if vectors of the former model may be left."""
     async with resources.db.snapshot() as session:
-        return bool(await engines.list_with_stale_vectors(session, 10))
+        return bool(await engines.find_with_stale_vectors(session, RowSearch(10)))
 
 
 async def test_a_write_that_ends_after_the_switch(
     resources: Resources, now: Changed, embedder: ScriptedEmbedder, clock: FixedClock
 ) -> None:
-    service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
+    backlog = Backlog.of(now.resources)
     writer = SlowWriter(resources, embedder)
     await writer.begin()
     assert (await now.reembedded())["response"]["embeddingModel"] == NEW
-    await service.remove_stale()
-    await service.remove_stale()
+    await sweep(now.resources, "stale vectors")
+    await sweep(now.resources, "stale vectors")
     assert await is_left(resources)  # a pass that began while writes may be open is not the last
     await writer.end()
     assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [OLD]}
 
     clock.advance(AFTER_ALL_WRITES)
     for left, embedded in ((True, 1), (False, 0)):
-        await service.remove_stale()
+        await sweep(now.resources, "stale vectors")
         assert await is_left(resources) == left
         assert await backlog.run() == embedded
 

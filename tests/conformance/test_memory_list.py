@@ -197,3 +197,12 @@ def test_a_negative_page_is_refused(bank: Bank) -> None:
 
 def test_a_large_page_is_coerced(filled: Bank) -> None:
     assert len(filled.listed(page_size=1_000_000)) == 4
+
+
+def test_a_list_of_long_memories_goes_on_where_its_page_ended(bank: Bank) -> None:
+    """A page ends at 8 MiB, whatever size was asked for."""
+    metadata = {f"key{n}": {"string_value": "\u20ac" * 4096} for n in range(50)}
+    facts = [f"Fact {number}." for number in range(20)]
+    for fact in facts:
+        bank.create(fact, ANN, metadata=metadata)
+    assert bank.listed_facts(page_size=100) == facts[::-1]

@@ -31,7 +31,9 @@ def test_what_runs_agents_is_not_served(vertex: Client, http: httpx.Client, engi
     assert "displayName" not in http.get(engine).json()
 
 
-def test_keys_for_encryption_are_not_served(vertex: Client, platform: Client, engine: str) -> None:
+def test_keys_for_encryption_are_not_served(
+    vertex: Client, platform: Client, http: httpx.Client, engine: str
+) -> None:
     """Nothing would be encrypted with them; the answer says where encryption belongs."""
     key = {"kms_key_name": "projects/p/locations/l/keyRings/r/cryptoKeys/k"}
     config = {"encryption_spec": key}
@@ -40,8 +42,10 @@ def test_keys_for_encryption_are_not_served(vertex: Client, platform: Client, en
             create(config=config)
         with invalid("encrypt the disk or the database"):
             create(config=config)
-    with invalid("encryptionSpec"):
-        platform.memory_banks.update(name=engine, config=config)
+    # No client has the field for updates.
+    answer = http.patch(engine, json={"encryptionSpec": {"kmsKeyName": key["kms_key_name"]}})
+    assert answer.status_code == 400
+    assert "encryptionSpec" in answer.json()["error"]["message"]
 
 
 def test_a_session_that_is_not_there_is_no_source(bank: Bank) -> None:

@@ -15,7 +15,6 @@ from tests.support.documents import DOCS, README, ROOT, samples
 
 _CONTEXTS_SAMPLES = samples(DOCS / "guides" / "contexts.md", "text")
 _DEMO_TIMEOUT_SECONDS = 120
-_LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def test_the_table_of_commands_names_every_command() -> None:
@@ -71,14 +70,6 @@ def test_the_chart_of_costs_is_what_the_benchmark_draws(capsys: pytest.CaptureFi
     body, _, printed = sample.removeprefix(command).partition("'\n")
     draw_costs([body])
     assert capsys.readouterr().out.strip() == printed.strip()
-
-
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
-def test_links_lead_to_files(name: str) -> None:
-    path = ROOT / name
-    text = path.read_text() if path.exists() else ""
-    dead = [link for link in _LINK.findall(text) if not (ROOT / link).exists()]
-    assert sorted(dead) == []
 
 
 def test_no_page_is_a_title_alone() -> None:

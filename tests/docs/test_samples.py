@@ -206,12 +206,7 @@ def test_task_memory(server: LiveServer, engine: str) -> None:
     process, ask = samples(page, "sh")[:2]
     stored, _, answer = _shell(_with_post(server, engine), process, ask)
     assert _steady(stored) == _json(page, "promptText")
-    shown = _json(page, '"citations"')
-    # Where it stands changes with the document.
-    (cited,), _ = answer.pop("citations"), shown.pop("citations")
-    assert _steady(answer) == shown
-    text = (DOCS / "operations" / cited["artifact"]).read_text()
-    assert text[cited["start"] : cited["end"]] == answer["answer"]
+    assert _steady(answer) == _json(page, '"citations"')
 
 
 def test_undo(server: LiveServer, engine: str) -> None:
@@ -226,13 +221,13 @@ def test_undo(server: LiveServer, engine: str) -> None:
     done = _get(server, changed["name"])["response"]
     assert _steady(done) == _json(page, "generatedMemories")
     memory = done["generatedMemories"][0]["memory"]["name"]
-    _shell(post, re.sub(r"operations/\d+", f"operations/{_id(changed['name'])}", undo), "settle")
+    _shell(post, undo.replace("OPERATION_ID", _id(changed["name"])), "settle")
     revisions = _get(server, f"{memory}/revisions")["memoryRevisions"]
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|", page.read_text(), re.MULTILINE)
     assert [(revision["action"], revision["fact"]) for revision in revisions] == rows
     target = f'"targetRevisionId": "{_id(revisions[0]["name"])}"'
-    script = re.sub(r"memories/\d+", f"memories/{_id(memory)}", "\n".join(ways_back))
-    script = re.sub(r'"targetRevisionId": "\d+"', target, script)
+    script = "\n".join(ways_back).replace("MEMORY_ID", _id(memory))
+    script = script.replace('"targetRevisionId": "REVISION_ID"', target)
     _, planned, _, deleted, undeleted, counted = _shell(post, script)
     (plan,) = planned["response"]["plannedChanges"]
     assert plan["before"] == plan["after"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from scripts.make_reference import write
 from tests.support.documents import DOCS, ROOT, copy_site
 
 _NOWHERE = "http://127.0.0.1:9"
@@ -50,7 +49,6 @@ class _Page(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     copy_site(folder)
-    write(folder / "docs" / "reference")
     proxies = [f"{name}={_NOWHERE}" for name in ("http_proxy", "https_proxy", "all_proxy")]
     command = ["env", *proxies, sys.executable, "-m", "zensical", "build", "--strict"]
     built = subprocess.run(
@@ -71,11 +69,7 @@ def pages(site: Path) -> dict[str, _Page]:
 
 def test_every_page_is_in_the_navigation_and_built(pages: dict[str, _Page]) -> None:
     listed = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
-    written = {
-        path.relative_to(DOCS).as_posix()
-        for path in DOCS.rglob("*.md")
-        if path.parent.name != "reference"
-    }
+    written = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     assert written <= listed
     assert {name.removesuffix(".md") + ".html" for name in listed} <= set(pages)
 

@@ -18,6 +18,7 @@ from sqlalchemy import text
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.forks import Process
 from tests.support.model_server import ModelServer, model_server, slow
+from tests.support.sweeping import sweep
 from tests.support.workers import own_database, without_worker, worker
 
 _MEMORIES = 600
@@ -117,10 +118,8 @@ async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
 
 async def settled(resources: Any) -> None:
     """Wait until the worker's sweep would have nothing to remove; do its work here."""
-    from app.memory.reembedding.services.reembedding import ReembeddingService  # noqa: PLC0415 - for this alone
-
     for _ in range(2):
-        await ReembeddingService.of(resources).remove_stale()
+        await sweep(resources, "stale vectors")
 
 
 async def models(resources: Any) -> list[tuple[str, int]]:

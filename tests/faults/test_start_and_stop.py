@@ -98,7 +98,7 @@ def test_a_signal_ends_the_start_of_the_embedded_database(
     process = run(output, "serve", "--port", "0", data_dir=str(tmp_path), embedder="hash")
     # The server is being made; it serves some seconds later.
     eventually((tmp_path / "postgres" / "server.lock").exists)
-    assert ended(process, output, number) == (0, "")
+    assert ended(process, output, number) == (0, f"New data folder: {tmp_path}\n")
     lock = open_private(tmp_path / "postgres" / "server.lock")
     try:
         assert try_lock(lock), "a process of the server lives"

@@ -12,7 +12,8 @@ from tests.packaging.checkout import ROOT, UNSET
 _PROMISED = {
     *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
     "test-citus",
-    *("migration", "openapi", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
+    *("generated", "schema", "openapi", "client", "reference"),
+    *("migration", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
 }
 
 
@@ -39,6 +40,24 @@ def test_make_alone_lists_every_target_in_one_line() -> None:
 @pytest.mark.parametrize("target", sorted(_PROMISED))
 def test_target_exists(bare_checkout: Path, target: str) -> None:
     assert make(bare_checkout, "--dry-run", target).returncode == 0
+
+
+def test_everything_that_is_generated_is_one_target(bare_checkout: Path) -> None:
+    recipe = make(bare_checkout, "--dry-run", "generated").stdout
+    for target in ("schema", "openapi", "client", "reference"):
+        alone = make(bare_checkout, "--dry-run", target).stdout.splitlines()
+        assert alone[-1] in recipe, target
+
+
+def test_cleaning_leaves_what_is_committed(bare_checkout: Path) -> None:
+    page = bare_checkout / "docs" / "reference" / "settings.md"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    for name in ("site", "app", "benchmarks", "migrations", "tests"):
+        (bare_checkout / name).mkdir()
+    assert make(bare_checkout, "clean").returncode == 0
+    assert page.exists()
+    assert not (bare_checkout / "site").exists()
 
 
 def test_without_a_python_one_sentence_tells_what_to_do(bare_checkout: Path) -> None:

@@ -256,7 +256,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if not names:
             return
         target = names[-1 - pick // 4 % len(names)]
-        target_id, revising = target.rpartition("/")[2], Revising(labels=labels)
+        revising = Revising(labels=labels)
         answer = self.bench.ask("POST", f"{target}:undo", wire_revising(revising))
         if self.operations[target] + KEPT <= self.now:
             assert answer.status_code == 404
@@ -268,7 +268,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.begin(answer)
         self.bench.work()
         told = undo_told(self.bench.ask("GET", answer.json()["name"]).json()["response"])
-        expected = self.ledger.undo(target_id, self.now, revising)
+        expected = self.ledger.undo(target, self.now, revising)
         known = self.ledger.known(self.now)
         # Of these, the operation's own answer is all that is left.
         lost = {
@@ -322,7 +322,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.before[name] = dict(self.ledger.memories)
 
     def traces(self, operation: str) -> dict[str, int]:
-        return self.ledger.traces(operation.rpartition("/")[2], self.now)
+        return self.ledger.traces(operation, self.now)
 
     def born(self, scope: str, fact: str | None) -> Memory:
         return Memory(scope, fact, None, created=self.now, updated=self.now, expires=None)

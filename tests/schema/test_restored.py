@@ -171,7 +171,7 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
         migrate.check(url)
         async with service_on(url, settings) as (resources, client):
             ok(await client.get(_READY))
-            await Backlog(resources).run()
+            await Backlog.of(resources).run()
             await make_runner(resources).run_pending()
             asked = {"scope": USER, "similaritySearchParams": {"searchQuery": "tea"}}
             found = ok(await client.post("/memories:retrieve", json=asked))["retrievedMemories"]

@@ -13,8 +13,10 @@ from sqlalchemy import event
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.db.spread import ChangeKeys, change_found
-from app.adapters.resources import FindRows
+from app.adapters.db.spread import ChangeKeys, FindRows
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import SystemClock
 from app.memory.retention import jobs
 from app.memory.retention.store import repository as retention
 from app.platform.operations.store import finding
@@ -22,6 +24,7 @@ from app.platform.sessions.store import erasure as sessions
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
 from tests.schema.test_plans import Statement, explained, nodes
+from tests.support.sweeping import batch
 
 _SEED = """
 set session_replication_role = replica;
@@ -85,13 +88,14 @@ async def test_a_sweep_of_many_engines_reads_what_is_due(
     find, change, index = CASES[case]
     sent: list[Statement] = []
     database = Database(open_engine(url, settings))
+    resources = Resources(settings, SystemClock(), database, url, ScriptedEmbedder())
     event.listen(
         database.engine.sync_engine,
         "before_cursor_execute",
         lambda *arguments: sent.append((arguments[2], arguments[3])),
     )
     try:
-        found, counts = await change_found(database, lambda session: find(session, _LIMIT), change)
+        found, counts = await batch(resources, find, change, _LIMIT)
     finally:
         await database.close()
     assert (found, sum(counts), len(counts)) == (_LIMIT, _LIMIT, 10)
@@ -105,7 +109,7 @@ async def test_a_sweep_of_many_engines_reads_what_is_due(
 
 
 def test_an_operation_is_found_by_the_index_of_unfinished_ones(url: str) -> None:
-    for statement in (finding._FIRST, finding._OTHERS):
+    for statement in (finding._FIRST, finding._OTHERS, finding._OF_OTHERS):
         with psycopg.connect(url) as connection:
             (row,) = connection.execute(b"explain (generic_plan, format json) " + statement)
         names = {node.get("Index Name") for node in nodes(row[0][0]["Plan"])}

@@ -16,8 +16,8 @@ def samples(path: Path, language: str) -> list[str]:
 
 
 def copy_site(target: Path) -> None:
-    """Copy what the site is built from, without the pages that are generated."""
-    shutil.copytree(DOCS, target / "docs", ignore=shutil.ignore_patterns("reference"))
+    """Copy what the site is built from."""
+    shutil.copytree(DOCS, target / "docs")
     for name in ("mkdocs.yml", "CHANGELOG.md", "DECISIONS.md"):
         shutil.copy(ROOT / name, target)
     (target / "benchmarks").mkdir()

@@ -166,12 +166,24 @@ class Ledger:
         return None if present is not None and present <= now else present
 
     def traces(self, operation: str, now: datetime) -> dict[str, int]:
-        """Return the versions that an operation is known to have written, by memory."""
-        return {
-            name: version
+        """Return the versions that an operation is known to have written, by memory.
+
+        An operation on one memory is known by the tombstone that it left, too.
+        """
+        own = operation.rpartition("/")[2]
+        found = [
+            (name, version, memory, revision)
             for name, memory in self.memories.items()
             for version, revision in memory.revisions.items()
-            if revision.operation == operation and revision.expires > now
+            if revision.operation == own
+        ]
+        kept = {name: version for name, version, _, one in found if one.expires > now}
+        if kept or "/memories/" not in operation:
+            return kept
+        return {
+            name: version
+            for name, version, memory, _ in found
+            if memory.is_tombstone(now) and version == memory.version
         }
 
     def undo(self, operation: str, now: datetime, revising: Revising) -> dict[str, str]:
@@ -185,7 +197,7 @@ class Ledger:
         if (obstacle := self._obstacle(memory, version, now)) is not None:
             return obstacle
         if version > 1 and (before is None or before.expires <= now):
-            return "REVISION_NOT_KEPT"
+            return self._undo_deletion(name, version, now, revising)
         if before is None or before.action == "DELETED":
             self.delete(name, now, revising)
             return "DELETED"
@@ -197,6 +209,17 @@ class Ledger:
         content = (before.fact, before.title)
         self._change(name, "ROLLED_BACK", now, content, (expires, revising), version - 1)
         return "RESTORED" if memory.deleted else "UPDATED"
+
+    def _undo_deletion(self, name: str, version: int, now: datetime, revising: Revising) -> str:
+        """Restore what a tombstone kept, since no revision tells of what was before."""
+        memory = self.memories[name]
+        if not memory.deleted or version != memory.version:
+            return "REVISION_NOT_KEPT"
+        expires = memory.expires
+        if expires is not None and expires <= now:
+            expires = self._recomputed_expiry(name, now)
+        self._change(name, "UNDELETED", now, (memory.fact, memory.title), (expires, revising))
+        return "RESTORED"
 
     def _obstacle(self, memory: Memory, version: int, now: datetime) -> str | None:
         if version not in self._same(memory, now):

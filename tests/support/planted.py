@@ -8,8 +8,14 @@ from app.kernel.wire.privacy_config import Kind
 
 DEFAULTS = {Kind.CREDENTIAL, Kind.PAYMENT_CARD}
 """The kinds that are masked where no rule says otherwise."""
-CORPUS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "privacy.jsonl").read_text().splitlines()
-]
+_DATA = Path(__file__).parents[1] / "data"
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (_DATA / name).read_text().splitlines()]
+
+
+CORPUS = _read("privacy.jsonl")
 """Each with its `kind` (None: harmless), and the parts of the `value` that its `text` holds."""
+LANGUAGES = _read("privacy_languages.jsonl")
+"""The same in eleven languages: values in disguise, and sentences with numbers of all sorts."""

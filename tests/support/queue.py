@@ -23,7 +23,13 @@ KEEP = timedelta(days=7)
 
 
 async def enqueue(
-    database: Database, clock: Clock, *, key: str = "key", engine: int = ENGINE, kind: str = KIND
+    database: Database,
+    clock: Clock,
+    *,
+    key: str = "key",
+    engine: int = ENGINE,
+    kind: str = KIND,
+    caller: str | None = None,
 ) -> str:
     """Queue an operation and return its id."""
     new = NewOperation(
@@ -33,6 +39,7 @@ async def enqueue(
         now=clock.now(),
         keep=KEEP,
         details={"@type": "test"},
+        caller=caller,
     )
     async with database.transaction() as session:
         await repository.insert(session, new.queued(key, {"asked": key}))

@@ -52,7 +52,7 @@ def fields_of(kind: Kind, /, **values: Any) -> dict[str, Any]:
 def memory_of(number: int, revisions: int = 2, **values: Any) -> tuple[dict[str, Any], list[Any]]:
     """Return the fields of a memory and of its revisions."""
     memory_id, fact = f"m{number:06}", f"I own the bicycle with the number {number}."
-    content = {"memory_id": memory_id, "fact": fact, "version": revisions, **values}
+    content = {"memory_id": memory_id, "fact": fact, "version": max(1, revisions), **values}
     history = [
         fields_of(
             REVISION,

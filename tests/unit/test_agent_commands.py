@@ -30,8 +30,17 @@ def test_agents_find_the_service_where_it_is_configured(
     assert endpoint() == url
 
 
+def test_a_server_that_runs_is_found_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in _NAMES:
+        monkeypatch.delenv(f"MEMORY_BANK_{name}", raising=False)
+    monkeypatch.setenv("MEMORY_BANK_PORT", "9000")
+    assert endpoint("http://127.0.0.1:9123") == "http://127.0.0.1:9123/mcp"
+    monkeypatch.setenv("MEMORY_BANK_PUBLIC_URL", "https://b.example")
+    assert endpoint("http://127.0.0.1:9123") == "https://b.example/mcp"
+
+
 def test_the_proxy_is_named_by_its_whole_path() -> None:
     """An application does not have the `PATH` of a shell."""
-    lines = connecting_lines("omb_secret", "http://127.0.0.1:8000/mcp")
+    lines = connecting_lines("http://127.0.0.1:8000/mcp")
     pasted = lines.rpartition("claude_desktop_config.json:\n")[2]
     assert Path(json.loads(pasted)["mcpServers"]["memory"]["command"]).is_file()

@@ -46,12 +46,12 @@ def test_one_variable_changes_them(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             {"idle_seconds": "long"},
-            "MEMORY_BANK_TUNING: idle_seconds: Input should be a valid number",
+            "MEMORY_BANK_TUNING: idle_seconds must be a number; got long.",
         ),
-        ({"max_page_size": 0}, "MEMORY_BANK_TUNING: max_page_size: Input should be greater than 0"),
-        ({"max_page_size": 5_000}, "max_page_size: Input should be less than or equal to 1000"),
-        ({"sweep_batch_rows": -1}, "sweep_batch_rows: Input should be greater than 0"),
-        ({"task_index_at_once_bytes": 64 * 1024**2}, "less than or equal to 8388608"),
+        ({"max_page_size": 0}, "MEMORY_BANK_TUNING: max_page_size must be greater than 0; got 0."),
+        ({"max_page_size": 5_000}, "max_page_size must be at most 1,000; got 5000."),
+        ({"sweep_batch_rows": -1}, "sweep_batch_rows must be greater than 0; got -1."),
+        ({"task_index_at_once_bytes": 64 * 1024**2}, "must be at most 8,388,608; got 67108864."),
     ],
 )
 def test_what_is_no_constant_is_refused(

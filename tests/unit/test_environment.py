@@ -120,7 +120,7 @@ def test_a_value_that_cannot_be_is_refused_with_what_is_accepted(
         read_settings()
     assert raised.value.exit_code == MISUSED
     told = capsys.readouterr().err
-    assert told.startswith(f"{PREFIX}{name}: {sentence}")
+    assert told.startswith(f"{PREFIX}{name} {sentence}")
     assert name != "ADMIN_KEY" or value not in told
 
 

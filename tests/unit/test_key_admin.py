@@ -53,14 +53,16 @@ def test_a_condition_may_have_several_values() -> None:
     [
         (["--role", "owner"], "--role: must be one of viewer, user, editor, admin.\n"),
         ([], "Give at least one --role or --permission.\n"),
-        (["--role", "user", "--condition", "x"], "--condition: must be key=value, such as "),
-        (["--role", "user", "--condition", "x="], "--condition: must have 1 to 1024 characters"),
+        (["--role", "user", "--scope", "x"], "--scope: must be key=value, such as "),
+        (["--role", "user", "--scope", "x="], "--scope: must have 1 to 1024 characters"),
+        (["--role", "user", "--condition", "x="], "--scope: must have 1 to 1024 characters"),
         (["--role", "user", "--expires-in", "soon"], "--expires-in: must be a number with "),
         (["--role", "user", "--expires-in", "0s"], "--expires-in: must be longer than "),
         (["--role", "user", "--engine", "x"], "--engine: must be the id or the name of an engine"),
         (["--role", "user", "--project", "-"], "--project: must be the id of a project"),
-        (["--for-agent", "7", "--condition", "user_id=8"], "--condition: user_id is what --for-a"),
-        (["--for-agent", "*"], "--condition: must have 1 to 1024 characters, without *"),
+        (["--for-agent", "7", "--scope", "user_id=8"], "--scope: user_id is what --for-agent"),
+        (["--for-agent", "7", "--condition", "user_id=8"], "--scope: user_id is what --for-agent"),
+        (["--for-agent", "*"], "--scope: must have 1 to 1024 characters, without *"),
     ],
 )
 def test_a_wrong_option_is_told_in_a_sentence(options: list[str], sentence: str) -> None:

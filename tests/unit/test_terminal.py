@@ -13,4 +13,4 @@ def test_what_is_no_json_is_named_without_its_value(
     with pytest.raises(typer.Exit) as raised:
         read_settings()
     assert raised.value.exit_code == MISUSED
-    assert capsys.readouterr().err == "MEMORY_BANK_TASK_READERS: is not valid JSON.\n"
+    assert capsys.readouterr().err == "MEMORY_BANK_TASK_READERS must be JSON.\n"

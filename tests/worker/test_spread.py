@@ -4,19 +4,23 @@ A single Postgres plays the distributed one, whose transactions change one engin
 """
 
 from collections.abc import Sequence
-from functools import partial
+from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
-from app.adapters.batches import in_spread_batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Database, Session
-from app.adapters.db.spread import Key, change_found
+from app.adapters.db.spread import Key, RowSearch
 from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Aborted, DeadlineExceeded, IdClash, Reason, Unavailable
 from app.platform.sessions.store import erasure
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import count
+from tests.support.sweeping import batch, sweep
 
 ENGINES = (3, 1, 2)
 """In the order in which their sessions expired."""
@@ -50,50 +54,47 @@ async def change_by(session: Session, engine_id: int, _: Sequence[Key]) -> tuple
     return engine_id, (await session.execute(_OWN_ID)).scalar_one()
 
 
-find = partial(erasure.find_expired, limit=100)
-
-
-async def test_engines_come_in_the_order_of_what_is_oldest(database: Database) -> None:
+async def test_engines_come_in_the_order_of_what_is_oldest(
+    resources: Resources, database: Database
+) -> None:
     await fill(database)
-    found, changed = await change_found(database, find, change_by)
+    found, changed = await batch(resources, erasure.find_expired, change_by)
     assert (found, [engine_id for engine_id, _ in changed]) == (18, list(ENGINES))
 
 
 async def test_only_where_it_is_distributed_each_engine_has_a_transaction(
-    database: Database,
+    resources: Resources, database: Database
 ) -> None:
     await fill(database)
-    _, changed = await change_found(database, find, change_by)
+    _, changed = await batch(resources, erasure.find_expired, change_by)
     assert len(dict(changed)) == 3
     assert len({own for _, own in changed}) == (3 if database.is_distributed else 1)
 
 
-async def test_the_limit_counts_over_all_engines(database: Database) -> None:
+async def test_the_limit_counts_over_all_engines(resources: Resources, database: Database) -> None:
     await fill(database)
-    found, counts = await change_found(
-        database, partial(erasure.find_expired, limit=8), erasure.remove_expired
-    )
+    found, counts = await batch(resources, erasure.find_expired, erasure.remove_expired, 8)
     # All of the first engine, with its sessions; two events of the second.
     assert (found, counts) == (8, [7, 2])
 
 
-async def test_what_no_longer_meets_the_condition_is_left(database: Database) -> None:
+async def test_what_no_longer_meets_the_condition_is_left(
+    resources: Resources, database: Database
+) -> None:
     await fill(database)
 
-    async def find_and_renew(session: Session) -> Sequence[Key]:
-        keys = await find(session)
+    async def find_and_renew(session: Session, search: RowSearch) -> Sequence[Key]:
+        keys = await erasure.find_expired(session, search)
         async with database.engine.begin() as other:
             await other.execute(_RENEW)
         return keys
 
-    _, counts = await change_found(database, find_and_renew, erasure.remove_expired)
+    _, counts = await batch(resources, find_and_renew, erasure.remove_expired)
     assert counts == [0, 7, 7]
     assert await count(database, SessionRow, SessionEventRow) == (2, 5)
 
 
-async def test_what_others_hold_is_skipped_and_the_sweep_ends(
-    resources: Resources, database: Database
-) -> None:
+async def test_what_others_hold_is_passed_over(resources: Resources, database: Database) -> None:
     await fill(database)
     few = Resources(
         resources.settings.model_copy(update={"sweep_batch_rows": 2}),
@@ -102,27 +103,82 @@ async def test_what_others_hold_is_skipped_and_the_sweep_ends(
         resources.database_url,
         resources.embedder,
     )
-    sweep = partial(in_spread_batches, few, erasure.find_expired, erasure.remove_expired)
     async with database.engine.begin() as other:
         await other.execute(text("select from sessions where engine_id = 3 for update"))
-        assert await sweep() == 0
-    assert await sweep() == 21
+        assert await sweep(few, "sessions") == 14
+    assert await sweep(few, "sessions") == 7
     assert await count(database, SessionRow, SessionEventRow) == (0, 0)
 
 
-async def test_a_failure_keeps_what_other_engines_have_done_where_it_is_distributed(
-    database: Database,
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        (ValueError("a value"), False),
+        (IdClash("A clash.", Reason.CONCURRENT_CHANGE), False),
+        (Aborted("A conflict.", Reason.CONCURRENT_CHANGE), True),
+        (Unavailable("No room.", Reason.DATABASE_UNAVAILABLE), True),
+    ],
+    ids=lambda value: getattr(value, "http", type(value).__name__),
+)
+async def test_only_a_failure_of_the_database_ends_a_batch(
+    resources: Resources, database: Database, error: Exception, *, ends: bool
 ) -> None:
     await fill(database)
 
     async def remove(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-        if engine_id == ENGINES[-1]:
+        removed = await erasure.remove_expired(session, engine_id, keys)
+        if engine_id == ENGINES[1]:
+            raise error
+        return removed
+
+    with pytest.raises(type(error)) if ends else nullcontext():
+        await batch(resources, erasure.find_expired, remove)
+    # Where it is distributed, each engine has a transaction of its own.
+    left = 2 if not ends else 4 if database.is_distributed else 6
+    assert await count(database, SessionRow) == (left,)
+    batches = SweepBatches(resources, "trials")
+    assert [batches.leaves_out((engine,)) for engine in ENGINES] == [False, not ends, False]
+
+
+async def test_rows_that_take_too_long_end_the_work_after_some(
+    resources: Resources, database: Database
+) -> None:
+    await fill(database)
+    tried: list[Sequence[Key]] = []
+
+    async def remove(_: Session, __: int, keys: Sequence[Key]) -> int:
+        tried.append(keys)
+        raise DeadlineExceeded("Too slow.", Reason.DATABASE_UNAVAILABLE)
+
+    with pytest.raises(DeadlineExceeded):
+        await batch(resources, erasure.find_expired, remove)
+    assert len([keys for keys in tried if len(keys) == 1]) == 3
+
+
+async def test_an_engine_with_too_many_failing_rows_is_left_out_as_a_whole(
+    resources: Resources, database: Database, clock: FixedClock
+) -> None:
+    await fill(database)
+    many = text(
+        "insert into session_events (engine_id, session_id, seq, event_id, author, invocation_id,"
+        ' "timestamp", exchange, size_bytes, create_time)'
+        " select 3, 'with', n, n::text, 'user', 'i', now(), 1, 1, now()"
+        " from generate_series(6, 1100) as n"
+    )
+    async with database.transaction() as session:
+        await session.execute(many)
+
+    async def remove(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+        if engine_id == 3:
             raise ValueError(engine_id)
         return await erasure.remove_expired(session, engine_id, keys)
 
-    with pytest.raises(ValueError, match="2"):
-        await change_found(database, find, remove)
-    assert await count(database, SessionRow) == ((2,) if database.is_distributed else (6,))
+    batches = SweepBatches(resources, "trials")
+    assert await batches.spread(erasure.find_expired, remove) == 14
+    search = batches.search(10)
+    assert (search.but, search.but_below) == ([], ["3"])
+    clock.advance(timedelta(hours=1))
+    assert batches.search(10) == RowSearch(10, [], [])
 
 
 async def test_the_sweeps_of_all_features_run(resources: Resources, database: Database) -> None:

@@ -1,14 +1,31 @@
 """Pages of a list: rows in one order, after a key, with the token of the next page."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
+from operator import itemgetter
 from types import UnionType
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, or_, tuple_
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Integer,
+    Select,
+    Text,
+    and_,
+    cast,
+    func,
+    inspect,
+    literal_column,
+    or_,
+    tuple_,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, long_read
+from app.kernel.held import hold
 from app.kernel.paging import (
     MAX_PAGE_SIZE,
     PageRequest,
@@ -17,17 +34,43 @@ from app.kernel.paging import (
     decode_token,
     encode_token,
     rows_within,
+    steps_of,
     typed_key,
 )
 
 _EXPORTED_AT_ONCE = 200
 """Rows that an export reads and holds: few enough not to delay other requests."""
+READ_BYTES = 1024 * 1024
+"""Bytes that one statement reads, unless its first row has more: parsing them blocks the loop."""
+FEW = 12
+"""Rows that are read without asking for their sizes before."""
+_SIZED_AT_FIRST = 101
+"""Rows whose sizes are asked for at first, and then twice those shown: Postgres reads them."""
+_LONG_BYTES = 256 * 1024
+"""Bytes beyond which a statement waits for its turn."""
+ROW_BYTES = 1024
+"""Bytes beside the values of a row: the names of its fields, and its own."""
 
 _R = TypeVar("_R")
+_R_co = TypeVar("_R_co", covariant=True)
 _S = TypeVar("_S", bound=Select[*tuple[Any, ...]])
 
 Key = tuple[InstrumentedAttribute[Any], ...]
 """The columns that order a list, unique together; the first alone may be null."""
+
+
+class ReadRows(NamedTuple, Generic[_R_co]):
+    """Rows that were read of a list.
+
+    Attributes:
+        rows: the rows.
+        has_more: True if there may be more of them.
+        omitted: those looked at that the page would have, but for its bytes.
+    """
+
+    rows: Sequence[_R_co]
+    has_more: bool
+    omitted: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,6 +83,8 @@ class Slice:
     is_descending: bool = False
     query: Query | None = None
     """The query of the next page's token (see `kernel.paging`); None: it needs no token."""
+    max_bytes: int | None = None
+    """The most that the rows have as JSON, unless the first alone has more; None: no bound."""
 
     @classmethod
     def of(
@@ -60,7 +105,7 @@ class Slice:
         after = None
         if page.token:
             after = typed_key(decode_token(page.token, query), *map(_type, key))
-        return cls(key, size, after, is_descending, query)
+        return cls(key, size, after, is_descending, query, page.max_bytes)
 
     @property
     def limit(self) -> int:
@@ -90,14 +135,22 @@ class Slice:
         row = tuple_(*columns)
         return row < after if self.is_descending else row > after
 
-    def cut(self, rows: Sequence[_R]) -> tuple[Sequence[_R], str | None]:
-        """Return the rows of the page, and the token of the next one if there is a row more."""
-        shown = rows[: self.size]
-        return shown, self.token(shown[-1]) if len(rows) > len(shown) else None
+    def fitting(self, rows: Sequence[_R], sizes: Sequence[int]) -> ReadRows[_R]:
+        """Return as many of the rows as the page may have; they were read up to `limit`."""
+        asked = fits = min(len(rows), self.size)
+        if self.max_bytes is not None:
+            fits = rows_within(sizes, self.size, self.max_bytes)
+        return ReadRows(rows[:fits], fits < len(rows) or self.may_go_on(len(rows)), asked - fits)
 
-    def token(self, last: object) -> str | None:
-        """Return the token of the page after a row, if one is needed."""
-        return None if self.query is None else encode_token(self.query, self.key_of(last))
+    def may_go_on(self, read: int) -> bool:
+        """Return True if further rows may follow so many, though none was looked for."""
+        return self.query is None and read >= self.size
+
+    def cut(self, part: ReadRows[_R]) -> tuple[Sequence[_R], str | None]:
+        """Return the rows of the page, and the token of the next one if there is a row more."""
+        if self.query is None or not part.has_more:
+            return part.rows, None
+        return part.rows, encode_token(self.query, self.key_of(part.rows[-1]))
 
     def key_of(self, row: object) -> tuple[Any, ...]:
         """Return the key of a row."""
@@ -113,41 +166,137 @@ def _type(column: InstrumentedAttribute[Any]) -> type[object] | UnionType:
     return kind | None if _is_optional(column) else kind
 
 
-async def read_within(
+async def read_page(
     session: Session,
-    statement: Select[_R],
+    statement: Select[*tuple[Any, ...]],
     page: Slice,
-    size: SQLColumnExpression[int],
-    max_bytes: int,
-) -> tuple[Sequence[_R], str | None]:
-    """Read as many rows of a page as fit, at least one, and the token of the next page.
+    size: ColumnElement[int] | None = None,
+    made: Callable[[Any], _R] = itemgetter(0),
+) -> ReadRows[_R]:
+    """Read the rows of a page in steps, and none that its bytes leave out.
 
     Args:
         session: the transaction.
         statement: what selects the rows of the list.
         page: the page.
-        size: the size of a row in bytes.
-        max_bytes: the size of all rows of a page.
+        size: the size of a row in bytes, where that is not what the statement selects.
+        made: makes what the page has of a row; it has the columns of the page's key.
     """
-    wanted = page.applied(statement)
-    sizes = (await session.execute(wanted.with_only_columns(size))).scalars().all()
-    fits = rows_within(sizes, page.size, max_bytes)
-    rows = (await session.execute(wanted.limit(fits))).scalars().all()
-    return rows, page.token(rows[-1]) if len(sizes) > fits else None
+    if page.max_bytes is None:
+        found = (await session.execute(page.applied(statement))).all()
+        return page.fitting([made(row) for row in found], ())
+    size = bytes_of(statement) if size is None else size
+    if page.limit <= FEW:
+        sized = page.applied(statement.add_columns(size.label("row_bytes")))
+        found = (await session.execute(sized)).all()
+        sizes = [row[-1] for row in found]
+        hold(sum(sizes))
+        return page.fitting([made(row) for row in found], sizes)
+    return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
+
+
+@dataclass(frozen=True)
+class _Reading(Generic[_R]):
+    """A list that is read."""
+
+    session: Session
+    statement: Select[*tuple[Any, ...]]
+    made: Callable[[Any], _R]
+
+    async def sizes(self, step: Slice, size: ColumnElement[int]) -> Sequence[int]:
+        """Return the sizes of the next rows."""
+        sized = step.applied(self.statement.with_only_columns(size))
+        return (await self.session.execute(sized)).scalars().all()
+
+    async def rows(self, step: Slice, sizes: Sequence[int]) -> AsyncIterator[_R]:
+        """Yield the next rows, whose sizes are known, a few at a time."""
+        for few in steps_of(sizes, READ_BYTES):
+            size = sum(sizes[few])
+            hold(size)
+            statement = replace(step, size=len(sizes[few])).applied(self.statement)
+            async with long_read(self.session) if size > _LONG_BYTES else nullcontext():
+                found = (await self.session.execute(statement)).all()
+            rows = [self.made(row) for row in found]
+            for row in rows:
+                yield row
+            step = replace(step, after=step.key_of(rows[-1]))
+
+
+async def _read_in_steps(
+    reading: _Reading[_R], page: Slice, left: int, size: ColumnElement[int]
+) -> ReadRows[_R]:
+    rows: list[_R] = []
+    step = replace(page, query=None)
+    while True:
+        step = replace(step, size=min(max(_SIZED_AT_FIRST, 2 * len(rows)), page.limit - len(rows)))
+        sizes = await reading.sizes(step, size)
+        asked = min(len(sizes), page.size - len(rows))
+        fits = rows_within(sizes, asked, left, least=0 if rows else 1)
+        rows += [row async for row in reading.rows(step, sizes[:fits])]
+        if fits < len(sizes):
+            return ReadRows(rows, has_more=True, omitted=asked - fits)
+        if len(sizes) < step.size or len(rows) == page.limit:
+            return ReadRows(rows, has_more=page.may_go_on(len(rows)))
+        left -= sum(sizes)
+        step = replace(step, after=step.key_of(rows[-1]))
+
+
+async def read_by_key(
+    sizes: Mapping[str, int], read: Callable[[Sequence[str]], Awaitable[Mapping[str, _R]]]
+) -> dict[str, _R]:
+    """Read rows in steps, by their keys, whose sizes are given; `read` reads some."""
+    keys, ordered = list(sizes), list(sizes.values())
+    rows: dict[str, _R] = {}
+    for few in steps_of(ordered, READ_BYTES):
+        hold(sum(ordered[few]))
+        rows |= await read(keys[few])
+    return rows
+
+
+def bytes_of(statement: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
+    """Return the size of what a statement selects of a row, as JSON; Postgres need not send it."""
+    selected = (one["expr"] for one in statement.column_descriptions)
+    return _sum_of(tuple(one for one in selected if isinstance(one, type) or _varies(one)))
+
+
+@cache
+def _sum_of(selected: tuple[Any, ...]) -> ColumnElement[int]:
+    """Return the size of columns, and of those that are loaded of a mapped class."""
+    size: ColumnElement[int] = literal_column(str(ROW_BYTES), Integer())
+    for column in (column for one in selected for column in _columns(one) if _varies(column)):
+        size += _length(column)
+    return size
+
+
+def _columns(selected: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - a class or a column
+    if not isinstance(selected, type):
+        return [selected]
+    attributes: Any = inspect(selected).column_attrs
+    return [getattr(selected, attribute.key) for attribute in attributes if not attribute.deferred]
+
+
+def _varies(column: ColumnElement[Any]) -> bool:
+    return isinstance(column.type, Text | JSON)
+
+
+def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
+    # Of a text with its escapes, as JSON has it.
+    written = column if isinstance(column.type, JSON) else func.to_json(column)
+    return func.coalesce(func.octet_length(cast(written, Text())), literal_column("0", Integer()))
 
 
 async def exported(
-    key: Key, read: Callable[[Slice], Awaitable[Sequence[_R]]]
+    key: Key, read: Callable[[Slice], Awaitable[ReadRows[_R]]]
 ) -> AsyncIterator[Sequence[_R]]:
     """Yield all rows of a list in small batches, in ascending order.
 
     `read` reads each with a transaction of its own, so that an export of any length holds none
     open.
     """
-    page = Slice(key, _EXPORTED_AT_ONCE)
+    page = Slice(key, _EXPORTED_AT_ONCE, max_bytes=READ_BYTES)
     while True:
-        rows = await read(page)
-        yield rows
-        if len(rows) < page.size:
+        part = await read(page)
+        yield part.rows
+        if not part.has_more:
             return
-        page = replace(page, after=page.key_of(rows[-1]))
+        page = replace(page, after=page.key_of(part.rows[-1]))

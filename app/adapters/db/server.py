@@ -10,6 +10,8 @@ from app.adapters.db.pool import PoolUse
 
 _CLOSE_SECONDS = 2.0
 _CLOSE_PAUSE_SECONDS = 0.005
+_LONG_READS = 2
+"""Long reads at a time, so that short ones of others find a core, here and in Postgres."""
 
 
 class DatabaseServer:
@@ -20,6 +22,7 @@ class DatabaseServer:
         reading: the same pool, for snapshots.
         direct: the connections of the hot statements.
         pool_use: the use of the pool.
+        long_reads: the places of statements that read much for a page.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -29,6 +32,7 @@ class DatabaseServer:
         )
         self.direct = DirectConnections(engine)
         self.pool_use = PoolUse(engine)
+        self.long_reads = asyncio.Semaphore(_LONG_READS)
 
     async def close(self) -> None:
         """Close every connection, waiting a while for the transactions of those in use.

@@ -4,7 +4,7 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,6 +43,7 @@ _CALLER = "caller"
 _CLOCK = "clock"
 _ENGINES = "engines"
 _IS_DISTRIBUTED = "is_distributed"
+_LONG_READS = "long_reads"
 _NOTED = "noted"
 
 
@@ -153,7 +154,7 @@ class Database:
         """Open a transaction that commits when the block ends and rolls back if it raises.
 
         The server ends it after two minutes, unless the caller says that it writes no vectors: the
-        vectors of a former model must not appear long after a switch (`list_with_stale_vectors`).
+        vectors of a former model must not appear long after a switch (`find_with_stale_vectors`).
 
         Raises:
             Aborted: a concurrent transaction won, or the transaction took too long; as an
@@ -236,6 +237,7 @@ class Database:
             _CLOCK: self._clock,
             _ENGINES: self._view.engines,
             _IS_DISTRIBUTED: self.is_distributed,
+            _LONG_READS: self.server.long_reads,
         }
         with transaction_open(conditions, self._view.caller):
             async with (
@@ -370,6 +372,12 @@ def is_distributed(session: Session) -> bool:
     """Return True if the tables of tenants are spread over nodes, by engine."""
     is_spread: bool = session.info[_IS_DISTRIBUTED]
     return is_spread
+
+
+def long_read(session: Session) -> AbstractAsyncContextManager[None]:
+    """Have the statement in the block wait until few others read as much."""
+    places: AbstractAsyncContextManager[None] = session.info[_LONG_READS]
+    return places
 
 
 def after_commit(session: Session, step: AfterCommit) -> None:

@@ -1,60 +1,118 @@
-"""Changes to rows of many engines, engine by engine.
+"""Rows of many engines that are found by a search and changed by their keys, engine by engine.
 
 A distributed database locks rows of one engine at a time. So keys are found over all engines, but
 without a lock. Then the rows of each engine are locked and changed, if they still meet the
 condition; those that are gone by then, or held by others, are skipped.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Executable, Select, and_, delete, exists, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    Executable,
+    LargeBinary,
+    Select,
+    Text,
+    and_,
+    cast,
+    delete,
+    exists,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import rows_of
+from app.adapters.db.arrays import all_of, rows_of
 from app.adapters.db.base import Base
-from app.adapters.db.session import Database, Session
+from app.adapters.db.session import Session
 
 Key = tuple[Any, ...]
-"""The key of a row, of which the engine's id is the first part."""
+"""The key of a row, of which the engine's id is the first part; tables without engines have one."""
 KeyColumns = Sequence[InstrumentedAttribute[Any]]
 """The columns of such a key."""
+_Columns = Sequence[ColumnElement[Any] | InstrumentedAttribute[Any]]
+Selected = Select[*tuple[Any, ...]]
+"""A statement that selects keys."""
 Changed = TypeVar("Changed")
-FindKeys = Callable[[Session], Awaitable[Sequence[Key]]]
-"""Find keys without locks, in the order in which their engines are to be taken."""
 ChangeKeys = Callable[[Session, int, Sequence[Key]], Awaitable[Changed]]
 """Lock and change what has keys of one engine; the arguments end with its id and its keys."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-async def change_found(
-    db: Database, find: FindKeys, change: ChangeKeys[Changed]
-) -> tuple[int, list[Changed]]:
-    """Find keys, and change the rows engine by engine; return their number and the results.
+@dataclass(frozen=True)
+class RowSearch:
+    """The bounds of a search for rows.
 
-    Each engine has a transaction of its own on a distributed database, where one for all would have
-    to commit on many nodes. On a single server, all share one.
+    Attributes:
+        limit: the most rows that are found.
+        but: the names of rows that are passed over, by `name_of`.
+        but_below: the same for all rows whose keys begin so.
+        only: the one row that is wanted; None: all others.
     """
-    if not db.is_distributed:
-        async with db.transaction() as session:
-            keys = await find(session)
-            return len(keys), [
-                await change(session, engine_id, theirs)
-                for engine_id, theirs in _by_engine(keys).items()
-            ]
-    async with db.snapshot() as session:
-        keys = await find(session)
-    results = []
-    for engine_id, theirs in _by_engine(keys).items():
-        async with db.transaction() as session:
-            results.append(await change(session, engine_id, theirs))
-    return len(keys), results
+
+    limit: int
+    but: Collection[str] = ()
+    but_below: Collection[str] = ()
+    only: Key | None = None
+
+    def bounded(self, keys: Selected, columns: _Columns) -> Selected:
+        """Bound a statement that selects these columns of a key; its order stays."""
+        # Only where there are any: the plan of every other search is as it was.
+        if self.but:
+            keys = keys.where(_name(columns) != all_of(self.but))
+        if self.but_below:
+            keys = keys.where(_name(columns[:1]) != all_of(self.but_below))
+        if self.only is not None:
+            pairs = zip(columns, self.only, strict=True)
+            keys = keys.where(*(column.is_not_distinct_from(value) for column, value in pairs))
+        return keys.limit(self.limit)
 
 
-def _by_engine(keys: Sequence[Key]) -> dict[int, list[Key]]:
-    by_engine: dict[int, list[Key]] = {}
-    for key in keys:
-        by_engine.setdefault(key[0], []).append(key)
-    return by_engine
+FindRows = Callable[[Session, RowSearch], Awaitable[Sequence[Key]]]
+"""Find the keys of rows of any engine, the oldest first, without locks."""
+SelectRows = Callable[[Session, RowSearch], Selected]
+"""Return the statement that selects the keys of rows of any engine."""
+RemoveSelected = Callable[[Session, Selected], Awaitable[int]]
+"""Remove or change the rows whose keys a statement selects; return the count."""
+
+
+def name_of(key: Key) -> str:
+    """Return the name of a row: the parts of its key, as `RowSearch` compares them."""
+    return "/".join(map(_text, key))
+
+
+def _text(part: object) -> str:
+    if isinstance(part, bytes):
+        return part.hex()
+    if isinstance(part, datetime):
+        return str((part - _EPOCH) // timedelta(microseconds=1))
+    return "" if part is None else str(part)
+
+
+def _name(columns: _Columns) -> ColumnElement[str]:
+    """Return the expression of the name of a row.
+
+    An expression, since with a join to the names a plan would sort all that is due.
+    """
+    first, *others = (_text_of(column) for column in columns)
+    for other in others:
+        first = first.concat("/").concat(other)
+    return first
+
+
+def _text_of(column: Any) -> ColumnElement[str]:  # noqa: ANN401 - a column of any type
+    if isinstance(column.type, LargeBinary):
+        return func.encode(column, literal_column("'hex'"))
+    if isinstance(column.type, DateTime):
+        # As text, it would depend on the zone of the session.
+        column = cast(func.extract("epoch", column) * 1_000_000, BigInteger)
+    return func.coalesce(cast(column, Text), "")
 
 
 async def find_keys(session: Session, statement: Executable) -> list[Key]:

@@ -24,6 +24,7 @@ _CELLS = frozenset({"td", "th"})
 _LAID_OUT = "pre"
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
 """Soft hyphens and other invisible characters, which would keep a word from being found."""
+_START, _END = "start", "end"
 _SPACE = re.compile(r"\s+")
 _STEP = 4 * 1024
 _MAX_OPEN = 512
@@ -31,9 +32,12 @@ _MAX_OPEN = 512
 limit, time would grow with the square of the length."""
 MAX_HELD = 2 * 1024 * 1024
 """Characters after which a parser, which holds all that it has read, is replaced."""
+_MOST_HELD = 4 * MAX_HELD
+"""Characters after which any tag will do, where no block ends, as in a row of links."""
 _BLOCK_END = re.compile(r"</(?:p|div|li|tr|dd|h[1-6])>", re.IGNORECASE)
-_MAX_WAIT = 16 * 1024 * 1024
-"""Characters without an event, as in one very long comment or tag; the rest is not read."""
+_MAX_WAIT = 4 * 1024 * 1024
+"""Characters without an event, as in a comment or tag that never ends. The parser reads a tag at
+once, and no other thread runs meanwhile: reading continues after the next `>`, without this one."""
 
 
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
@@ -50,7 +54,8 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
             waited = 0 if target.has_moved() else waited + len(piece)
             yield target.take()
             if waited > _MAX_WAIT:
-                return
+                reader.skip()
+                waited = 0
         reader.close()
     except etree.LxmlError:
         # An empty page, or one that the parser gives up on: the text so far stands.
@@ -63,6 +68,7 @@ class _Reader:
 
     def __init__(self, target: "_Target") -> None:
         self._target = target
+        self._is_skipping = False
         self._begin()
 
     def feed(self, piece: str) -> None:
@@ -71,12 +77,23 @@ class _Reader:
         Raises:
             LxmlError: the parser gives up.
         """
-        end = self._cut(piece)
-        self._feed(piece[:end])
-        if end and self._may_end():
-            self._parser.close()
-            self._begin()
+        if self._is_skipping:
+            _, mark, piece = piece.partition(">")
+            self._is_skipping = not mark
+        if end := self._cut(piece):
+            self._feed(piece[: end - 1])
+            # The last sign may stand in a comment, which is no event.
+            self._target.tag = ""
+            self._feed(piece[end - 1 : end])
+            if self._may_end():
+                self._parser.close()
+                self._begin()
         self._feed(piece[end:])
+
+    def skip(self) -> None:
+        """Drop the tag or comment that is being read, up to the next `>`."""
+        self._is_skipping = True
+        self._begin()
 
     def close(self) -> None:
         """Read the end of the page.
@@ -87,7 +104,9 @@ class _Reader:
         self._parser.close()
 
     def _begin(self) -> None:
-        self._parser = etree.HTMLParser(target=self._target, no_network=True)
+        # Without `huge_tree`, an unended comment of 10 MB makes the parser turn for ever, and the
+        # whole process with it.
+        self._parser = etree.HTMLParser(target=self._target, no_network=True, huge_tree=True)
         self._held = 0
         self._target.open = 0
 
@@ -97,14 +116,17 @@ class _Reader:
 
     def _cut(self, piece: str) -> int:
         """Return after how many characters a new parser may continue; 0: none is needed."""
-        if self._target.open > _MAX_OPEN:
+        if self._target.open > _MAX_OPEN or self._held > _MOST_HELD:
             # After a tag: the rest of a tag that is cut would be read as text.
             return piece.find(">") + 1
         match = _BLOCK_END.search(piece) if self._held > MAX_HELD else None
         return match.end() if match else 0
 
     def _may_end(self) -> bool:
-        return self._target.open > _MAX_OPEN or self._target.is_between()
+        if self._target.open > _MAX_OPEN:
+            return True
+        fitting = (_START, _END) if self._held > _MOST_HELD else (_END,)
+        return self._target.tag in fitting and self._target.is_visible()
 
 
 def _steps(parts: Iterable[str]) -> Iterator[str]:
@@ -131,17 +153,17 @@ class _Target:
         """The number of open elements that preserve line breaks."""
         self.open = 0
         """The number of open elements of any kind."""
-        self._has_ended = False
-        """True if the last event was the end of an element."""
+        self.tag = ""
+        """`_START` or `_END` if the last event was a tag."""
 
     def has_moved(self) -> bool:
         """Return True if anything was read since the last call."""
         moved, self._moved = self._moved, False
         return moved
 
-    def is_between(self) -> bool:
-        """Return True if an element has just ended, outside skipped and preformatted text."""
-        return self._has_ended and not self._silent and not self._laid_out
+    def is_visible(self) -> bool:
+        """Return True outside skipped and preformatted text."""
+        return not self._silent and not self._laid_out
 
     def take(self) -> str:
         """Return the text found since the last call."""
@@ -152,7 +174,7 @@ class _Target:
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
         """Read a start tag."""
         self._moved = True
-        self._has_ended = False
+        self.tag = _START
         self.open += 1
         if self._silent:
             self._depth += tag == self._silent
@@ -166,7 +188,7 @@ class _Target:
     def end(self, tag: str) -> None:
         """Read an end tag."""
         self._moved = True
-        self._has_ended = True
+        self.tag = _END
         self.open -= 1
         if not self._silent:
             self._part(tag)
@@ -178,7 +200,7 @@ class _Target:
     def data(self, text: str) -> None:
         """Read text, which may come in single characters."""
         self._moved = True
-        self._has_ended = False
+        self.tag = ""
         if not self._silent:
             self._pending.append(text)
 

@@ -13,7 +13,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from app.adapters.postgres.home import PostgresHome, open_home
+from app.adapters.postgres.holder import Holder
+from app.adapters.postgres.home import FOLDER, PostgresHome, open_home
 from app.adapters.postgres.process import PostgresStartError
 from app.adapters.postgres.server import find_running, has_cluster, url_of
 from app.adapters.postgres.supervisor import Supervisor
@@ -21,9 +22,11 @@ from app.settings.settings import Settings
 
 __all__ = [
     "EmbeddedPostgres",
+    "Holder",
     "PostgresStartError",
     "check_exists",
     "embedded_postgres",
+    "holder_of",
     "running_postgres",
 ]
 
@@ -40,12 +43,19 @@ class EmbeddedPostgres:
         settings: the data folder, the user and the time limit of a start.
         copies: the folder for copies of binaries that the server's user could not execute in place.
         connections: how many it allows; None: as its configuration says.
+        holder: the process that holds the folder; None: this one, which does not serve.
     """
 
     def __init__(
-        self, settings: Settings, *, copies: Path = COPIES, connections: int | None = None
+        self,
+        settings: Settings,
+        *,
+        copies: Path = COPIES,
+        connections: int | None = None,
+        holder: Holder | None = None,
     ) -> None:
         self._settings = settings
+        self._holder = holder
         self._connections = connections
         self._copies = copies
         self._guard = Lock()
@@ -96,7 +106,10 @@ class EmbeddedPostgres:
             if self._stopped or self._home:
                 raise PostgresStartError("The embedded Postgres was started or stopped before.")
             self._home = open_home(
-                self._settings.data_dir, user=self._settings.postgres_user, copies=self._copies
+                self._settings.data_dir,
+                user=self._settings.postgres_user,
+                copies=self._copies,
+                holder=self._holder,
             )
             seconds = self._settings.tuning.postgres_start_seconds
             self._supervisor = Supervisor(self._home, seconds, self._connections)
@@ -115,6 +128,11 @@ class EmbeddedPostgres:
     ) -> None:
         """Stop the server."""
         self.stop()
+
+
+def holder_of(data_dir: Path) -> Holder | None:
+    """Return the process that holds a data folder, as far as it lives and permissions show."""
+    return Holder.of(data_dir / FOLDER)
 
 
 def check_exists(data_dir: Path) -> None:
@@ -148,18 +166,19 @@ def running_postgres(settings: Settings) -> Iterator[str]:
 
 @asynccontextmanager
 async def embedded_postgres(
-    settings: Settings, connections: int | None = None
+    settings: Settings, connections: int | None = None, holder: Holder | None = None
 ) -> AsyncIterator[EmbeddedPostgres]:
     """Run the server for the duration of the block, without blocking the event loop.
 
     Args:
         settings: as for `EmbeddedPostgres`.
         connections: how many it allows; None: as its configuration says.
+        holder: as for `EmbeddedPostgres`.
 
     Raises:
         PostgresStartError: the server cannot run; every process it started has ended.
     """
-    server = EmbeddedPostgres(settings, connections=connections)
+    server = EmbeddedPostgres(settings, connections=connections, holder=holder)
     try:
         await asyncio.to_thread(server.start)
         yield server

@@ -4,7 +4,7 @@
       cluster/       the database; owned by the user that runs the server
       run/           the socket, accessible only to that user and root
       postgres.log   the server's log; never a statement or a value
-      service.lock   held by the service
+      service.lock   held by the service; says which process that is, and where it serves
       server.lock    held by the server and each of its processes
       pg_hba.conf    the access rules: everyone who reaches the socket, over nothing else; `all`
                  leaves out connections of backups, which have a rule of their own
@@ -26,13 +26,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from app.adapters.postgres.files import (
-    binaries_for,
-    is_root,
-    open_private,
-    postgres_program,
-    try_lock,
-)
+from app.adapters.postgres.files import binaries_for, is_root, postgres_program
+from app.adapters.postgres.holder import Holder
 from app.adapters.postgres.process import Account, PostgresStartError, can_run
 
 if sys.platform != "win32":
@@ -97,13 +92,16 @@ class PostgresHome:
         self.undo.close()
 
 
-def open_home(data_dir: Path, *, user: str, copies: Path) -> PostgresHome:
+def open_home(
+    data_dir: Path, *, user: str, copies: Path, holder: Holder | None = None
+) -> PostgresHome:
     """Hold the folder below `data_dir`, and determine the server's user and its path.
 
     Args:
         data_dir: the data folder; created if absent.
         user: the server's user if root starts it and the folder has no other owner yet.
         copies: the folder for copies of binaries that the user could not execute in place.
+        holder: the process that holds it; None: this one, which does not serve.
 
     Raises:
         PostgresStartError: the folder is unusable, or another process uses it.
@@ -112,7 +110,7 @@ def open_home(data_dir: Path, *, user: str, copies: Path) -> PostgresHome:
     with ExitStack() as undo:
         try:
             _make_folder(folder)
-            _lock_folder(folder, undo)
+            _lock_folder(folder, holder or Holder(), undo)
             return _home(folder, user, copies, undo)
         except OSError as error:
             raise PostgresStartError(
@@ -127,11 +125,25 @@ def _make_folder(folder: Path) -> None:
         folder.chmod(0o711)  # the server's user passes through to its own folders
 
 
-def _lock_folder(folder: Path, undo: ExitStack) -> None:
-    lock = open_private(folder / "service.lock")
+def _lock_folder(folder: Path, holder: Holder, undo: ExitStack) -> None:
+    lock = holder.hold(folder)
+    if lock is None:
+        raise PostgresStartError(_held(folder))
     undo.callback(os.close, lock)
-    if not try_lock(lock):
-        raise PostgresStartError(f"Another process of this service uses the data folder {folder}.")
+
+
+def _held(folder: Path) -> str:
+    """Return what to do about a folder that another process holds."""
+    other = Holder.of(folder)
+    if other is None:
+        process = "another process of this service"
+    else:
+        serving = f", which serves {other.address}" if other.address else ""
+        process = f"process {other.pid} of this service{serving}"
+    return (
+        f"The data folder {folder.parent} is held by {process}: stop that process, or name another"
+        " folder with --data-dir."
+    )
 
 
 def _home(folder: Path, user: str, copies: Path, undo: ExitStack) -> PostgresHome:

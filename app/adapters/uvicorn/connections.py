@@ -204,8 +204,8 @@ class Connection(HttpToolsProtocol):
         if self._unread > self.bounds.max_header_bytes and self._head_is_too_large():
             self._refuse_head()
             raise _RefusedError
-        is_http = self.parser.get_http_version() in _VERSIONS
-        if not is_http or not has_one_host(self.url, self.headers):
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS or not has_one_host(version, self.url, self.headers):
             raise _RefusedError
         is_other = self.parser.should_upgrade()
         if is_other and has_body(self.headers):

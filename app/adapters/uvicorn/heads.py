@@ -7,12 +7,17 @@ Headers = list[tuple[bytes, bytes]]
 """Names in lower case, and values."""
 
 
-def has_one_host(url: bytes, given: Headers) -> bool:
-    """Return True if a request names at most one host, in its target or in headers."""
+def has_one_host(version: str, url: bytes, given: Headers) -> bool:
+    """Return True if a request has one `Host`, and no other host in its target.
+
+    HTTP/1.0 does not know the header.
+    """
     named = [value for name, value in given if name == b"host"]
-    if not url.startswith(b"/") and b"://" in url:
-        named.append(url.partition(b"://")[2].partition(b"/")[0])
-    return len(set(named)) <= 1
+    if len(named) != 1:
+        return not named and version == "1.0"
+    if url.startswith(b"/") or b"://" not in url:
+        return True
+    return url.partition(b"://")[2].partition(b"/")[0] == named[0]
 
 
 def has_body(given: Headers) -> bool:

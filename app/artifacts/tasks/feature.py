@@ -1,8 +1,15 @@
 """Registers tasks."""
 
-from app.adapters.resources import Sweep
+from app.adapters.batches import swept
+from app.adapters.resources import Archived
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
+from app.artifacts.tasks.schemas.archived import (
+    ArchivedArtifact,
+    ArchivedNamespace,
+    ArchivedPage,
+    ArchivedToolPolicy,
+)
 from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
@@ -16,8 +23,8 @@ FEATURE = Feature(
     kinds=(INDEX, EMBED),
     jobs=lambda: {INDEX: jobs.index, EMBED: jobs.embed},
     sweeps=(
-        Sweep("artifacts", jobs.remove_expired),
-        Sweep("namespaces", jobs.remove_expired_namespaces),
+        swept("artifacts", jobs.remove_expired),
+        swept("namespaces", jobs.remove_expired_namespaces),
     ),
     children=erasure.remove_of_engine,
     erasures=ERASURES,
@@ -25,4 +32,13 @@ FEATURE = Feature(
     counted=COUNTED,
     holds=repository.exists_any,
     restored=complete,
+    archived=Archived(
+        {
+            "toolPolicy": ArchivedToolPolicy,
+            "namespace": ArchivedNamespace,
+            "artifact": ArchivedArtifact,
+            "page": ArchivedPage,
+        },
+        remove=erasure.remove_of_engine,
+    ),
 )

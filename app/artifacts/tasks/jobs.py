@@ -8,13 +8,12 @@ from functools import partial
 from itertools import islice
 from typing import Self
 
-from app.adapters.batches import in_spread_batches
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.services import sweeps
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
 from app.artifacts.tasks.store import contents, erasure, repository, vectors
@@ -46,6 +45,7 @@ async def index(job: Job, resources: Resources) -> None:
     Chunks written by an aborted attempt are deleted first.
 
     Raises:
+        DeadlineExceeded: the text takes too long.
         NotFound: the artifact is gone.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
@@ -56,9 +56,26 @@ async def index(job: Job, resources: Resources) -> None:
         if row is None:
             raise _gone()
         await contents.remove_chunks(session, place)
+    seconds = resources.settings.tuning.task_index_seconds
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            values = await _cut(job, resources.settings, place, row)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        message = f"The text took more than {seconds:g} s."
+        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+    await _end(job, resources.settings, place, values)
+
+
+async def _cut(
+    job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
+) -> dict[str, object]:
+    """Store the chunks of a text; return the columns of the artifact that is ready then."""
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
-        coming = chunks(text, cutting_of(resources.settings))
+        coming = chunks(text, cutting_of(settings))
         count, end, language = 0, 0, ""
         while batch := await asyncio.to_thread(_take, coming):
             await job.step()
@@ -69,7 +86,7 @@ async def index(job: Job, resources: Resources) -> None:
             count, end = count + len(batch), batch[-1].end
     tokens = tokens_of_length(end)
     values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens}
-    await _end(job, resources.settings, place, {**values, "language": language or None})
+    return {**values, "language": language or None}
 
 
 async def _end(
@@ -241,19 +258,19 @@ class _Embedding:
         return await vectors.list_lacking(session, self.name, now, after, limit)
 
 
-async def remove_expired(resources: Resources) -> int:
+async def remove_expired(batches: SweepBatches) -> int:
     """Free the artifacts that can no longer be read; return how many rows that were."""
-    settings = resources.settings
-    return await sweeps.remove_expired(
-        resources.db, _grace(settings), settings.tuning.sweep_batch_rows
-    )
+    grace = _grace(batches.resources.settings)
+    find, remove = erasure.find_expired, erasure.remove_expired
+    # By namespace, which a transaction locks before anything in it.
+    return await batches.spread(partial(find, grace), partial(remove, grace), shared=3)
 
 
-async def remove_expired_namespaces(resources: Resources) -> int:
+async def remove_expired_namespaces(batches: SweepBatches) -> int:
     """Remove the empty namespaces past their time; return how many."""
-    grace = _grace(resources.settings)
+    grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired_namespaces, erasure.remove_expired_namespaces
-    return await in_spread_batches(resources, partial(find, grace), partial(remove, grace))
+    return await batches.spread(partial(find, grace), partial(remove, grace))
 
 
 def _grace(settings: Settings) -> timedelta:

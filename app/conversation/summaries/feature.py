@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 
 from app.adapters.db.examinations import CountedRows
-from app.adapters.resources import Retry
+from app.adapters.resources import Archived, Retry
 from app.conversation.summaries.routes import router
-from app.conversation.summaries.schemas import RegenerateSummaryResponse, SummarizeSessionResponse
+from app.conversation.summaries.schemas import (
+    ArchivedSummary,
+    RegenerateSummaryResponse,
+    SummarizeSessionResponse,
+)
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
 from app.conversation.summaries.store.erasure import ERASURES, TEXTS
@@ -37,6 +41,7 @@ FEATURE = Feature(
             "session_summaries", {Counted.BYTES: "octet_length(concat(text, policy, template))"}
         ),
     ),
+    archived=Archived({"summary": ArchivedSummary}),
     retries={REGENERATE: Retry(Permission.SESSIONS_UPDATE, retry)},
     install=watch_events,
 )

@@ -16,9 +16,7 @@ def invalid_fields(errors: Sequence[Any], *, skipped: int = 0) -> InvalidArgumen
     `skipped` is the number of leading path parts outside the message.
     """
     named = errors[:MAX_VIOLATIONS]
-    violations = [
-        FieldViolation(_path(item["loc"][skipped:]), _description(item)) for item in named
-    ]
+    violations = [FieldViolation(_path(item["loc"][skipped:]), described(item)) for item in named]
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
@@ -35,14 +33,54 @@ def _path(location: Sequence[str | int]) -> str:
     return path or "body"
 
 
-def _description(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
-    match item["type"]:
-        case "extra_forbidden":
-            return "is not a field of this message."
-        case "missing":
-            return "is required."
-        case "value_error":
-            return str(item["msg"]).removeprefix("Value error, ")
-        case _:
-            text = str(item["msg"])
-            return text[:1].lower() + text[1:] + ("" if text.endswith(".") else ".")
+_WORDS = {
+    **dict.fromkeys(("string_type", "string_unicode", "bytes_type"), "a string"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "an integer"
+    ),
+    **dict.fromkeys(("float_type", "float_parsing", "decimal_type", "decimal_parsing"), "a number"),
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type", "dataclass_type"),
+        "an object",
+    ),
+    **dict.fromkeys(
+        ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), "a list"
+    ),
+    "none_required": "null",
+    "json_invalid": "JSON",
+    "json_type": "a string",
+    **dict.fromkeys(("date_type", "date_parsing"), "a date, such as 2026-01-31"),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
+        "a time, such as 2026-01-31T12:00:00Z",
+    ),
+    **dict.fromkeys(("uuid_type", "uuid_parsing"), "a UUID"),
+    **dict.fromkeys(("url_type", "url_parsing", "url_syntax_violation"), "a URL"),
+}
+"""The words of JSON for a value of the wrong type, where pydantic names types of Python."""
+_FORMS = {
+    "extra_forbidden": "is not a field of this message.",
+    "missing": "is required.",
+    "string_pattern_mismatch": "must match the pattern {pattern}.",
+    "union_tag_invalid": "must have as {discriminator} one of {expected_tags}.",
+    "union_tag_not_found": "must have {discriminator}.",
+}
+_DEMAND = " should "
+_COUNTED = " after validation, not "
+
+
+def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
+    """Return what a field must be, from one of pydantic's errors, in words of JSON."""
+    kind, text = str(item["type"]), str(item["msg"])
+    if kind in _FORMS:
+        return _FORMS[kind].format_map(item.get("ctx") or {})
+    if kind == "value_error":
+        return text.removeprefix("Value error, ")
+    if kind in _WORDS:
+        word = _WORDS[kind]
+    elif _DEMAND in text:
+        return f"must {text.partition(_DEMAND)[2].replace(_COUNTED, '; got ')}."
+    else:
+        word = "of another form"
+    return f"must be {word}."

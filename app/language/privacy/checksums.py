@@ -46,6 +46,7 @@ _IBAN_LENGTHS = {
     "TL": 23, "TN": 24, "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20, "YE": 30,
 }  # fmt: skip
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+_DOUBLES = bytes.maketrans(b"0123456789", b"0246813579")
 MIN_CARD_DIGITS = 13
 
 
@@ -59,6 +60,12 @@ def card_lengths(prefix: str) -> frozenset[int]:
             if low <= int(prefix[: len(str(low))]) <= high
         )
     )
+
+
+def has_luhn(digits: bytes) -> bool:
+    """Return True if Luhn's checksum of a number holds."""
+    other = digits[-2::-2].translate(_DOUBLES)
+    return (sum(digits[::-2]) + sum(other) - ord("0") * len(digits)) % 10 == 0
 
 
 class Luhn:

@@ -7,14 +7,20 @@ from typing import Any
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
 from app.kernel.wire.privacy_config import Kind
+from app.language.privacy.folding import copy_of
 from app.language.privacy.kinds import FORMS, Form, Span
 from app.language.privacy.labels import labelled
+from app.language.privacy.listed import listed
+from app.language.privacy.unspaced import unspaced
 
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
 _SHOWN = re2.compile(rb"[\pL\pN]")
 _LEAST_BYTES = 3
 _LEAST_LETTERS = 16
 """Length of the shortest value that may be all letters, that of a key of AWS."""
+
+_Placed = tuple[int, int, str]
+"""Begin, end and kind of a value."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,25 @@ def find(
 ) -> list[Finding]:
     """Return the values of some kinds, in their order; they do not overlap.
 
-    Values that overlap are one, of the kind of the longest, so that no part of any is left.
+    Values that overlap are one, of the kind of the longest, so that no part of any is left. A text
+    is searched as it is, and in the copy in which look-alike characters are the same.
     `custom` has compiled patterns by name.
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
         return []
+    found = _spans(text, kinds, custom or {})
+    copy = copy_of(text)
+    if copy is not None:
+        in_copy = _spans(copy.text, kinds, custom or {})
+        found += [(*copy.origin(start, end), kind) for start, end, kind in in_copy]
+        found = _merged(sorted(found))
+    return [Finding(kind, start, end) for start, end, kind in found]
+
+
+def _spans(text: str, kinds: Collection[str], custom: Mapping[str, Any]) -> list[_Placed]:
     data = text.encode(errors="surrogatepass")
-    spans = sorted(_found(data, kinds, custom or {}))
-    if not spans:
-        return []
-    return _in_characters(data, _merged(_unmasked(data, spans)))
+    spans = sorted(_found(data, kinds, custom))
+    return _in_characters(data, _merged(_unmasked(data, spans))) if spans else []
 
 
 def _is_short_word(text: str) -> bool:
@@ -48,15 +63,14 @@ def _is_short_word(text: str) -> bool:
     return len(text) < _LEAST_LETTERS and text.isascii() and text.isalpha()
 
 
-def _found(
-    data: bytes, kinds: Collection[str], custom: Mapping[str, Any]
-) -> Iterator[tuple[int, int, str]]:
+def _found(data: bytes, kinds: Collection[str], custom: Mapping[str, Any]) -> Iterator[_Placed]:
     for kind, forms in FORMS.items():
         if kind in kinds:
             for form in forms:
                 yield from ((*span, kind) for span in _of_form(data, form))
     if Kind.CREDENTIAL in kinds:
-        yield from ((*span, Kind.CREDENTIAL) for span in labelled(data))
+        for announced in (labelled, listed, unspaced):
+            yield from ((*span, Kind.CREDENTIAL) for span in announced(data))
     for name, pattern in custom.items():
         if name in kinds:
             matches = (match.span() for match in pattern.finditer(data))
@@ -70,7 +84,7 @@ def _of_form(data: bytes, form: Form) -> Iterator[Span]:
         yield from form.spans(match)
 
 
-def _unmasked(data: bytes, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _unmasked(data: bytes, spans: list[_Placed]) -> list[_Placed]:
     """Leave out what begins with a mask: the value is hidden already."""
     masks = [match.span() for match in _MASK.finditer(data)]
     kept, at = [], 0
@@ -83,8 +97,8 @@ def _unmasked(data: bytes, spans: list[tuple[int, int, str]]) -> list[tuple[int,
     return kept
 
 
-def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    merged: list[tuple[int, int, str]] = []
+def _merged(spans: list[_Placed]) -> list[_Placed]:
+    merged: list[_Placed] = []
     longest = 0
     for start, end, kind in spans:
         if merged and start < merged[-1][1]:
@@ -98,15 +112,16 @@ def _merged(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     return merged
 
 
-def _in_characters(data: bytes, spans: list[tuple[int, int, str]]) -> list[Finding]:
+def _in_characters(data: bytes, spans: list[_Placed]) -> list[_Placed]:
     if data.isascii():
-        return [Finding(kind, start, end) for start, end, kind in spans]
-    placed, at, chars = [], 0, 0
+        return spans
+    placed: list[_Placed] = []
+    at, chars = 0, 0
     for start, end, kind in spans:
         first = chars + _length(data[at:start])
         chars = first + _length(data[start:end])
         at = end
-        placed.append(Finding(kind, first, chars))
+        placed.append((first, chars, kind))
     return placed
 
 

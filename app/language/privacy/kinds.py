@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
@@ -17,6 +18,7 @@ from app.language.privacy.checksums import (
     MIN_CARD_DIGITS,
     Luhn,
     card_lengths,
+    has_luhn,
     iban_length,
     is_iban,
     is_json_object,
@@ -144,11 +146,51 @@ _PARAMETERS = (
 )
 _WEBHOOK = r"https://hooks\.slack\.com/[a-z]+/([A-Za-z0-9_/-]{8,})"
 
-_GAP = r"(?:[ \t\r\n-]|\x{A0}|\x{202F}|\x{2007}|\x{2009}|[\x{2010}-\x{2015}]){0,3}"
-_DIGITS = rf"(?:^|[^\pL0-9_.]|[^0-9][.])([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
+_COMMANDS = r"curl|wget|https?|aria2c|mysql(?:dump|admin)?|mariadb|psql|mongo(?:sh|dump)?|redis-cli"
+_LINE = r"(?:[^\n\\]|\\[^\n]|\\\r?\n)*?\s"
+"""The part of a line between a command and an argument; a backslash continues the line."""
+_COMMAND_USER = (
+    rf"\b(?:curl|https?|aria2c)\b{_LINE}(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?[\"']?"
+    r"[^\s:\"'$<{]+:([^\s\"'$<{][^\s\"']{2,})"
+)
+_COMMAND_PASSWORD = (
+    rf"\b(?:(?:{_COMMANDS}){_LINE}--(?:[a-z]+-)?pass(?:word|wd)?[ =]"
+    rf"|sshpass\s+-p|redis-cli{_LINE}-a\s|(?:mysql(?:dump|admin)?|mariadb){_LINE}-p"
+    rf"|(?:docker|podman) login{_LINE}-p\s)\s*[\"']?([^\s\"'$<{{-][^\s\"']{{2,}})"
+)
+_NETWORK = r"WIFI:(?:[^\n;]*;)*?P:((?:[^;\n\\]|\\[^\n])+)"
+_AWS_CHARS = 40
+_AWS_RUN = rf"[A-Za-z0-9/+]{{{_AWS_CHARS},}}"
+_CLASSES = re.sub(
+    rb"[0-9]", b"0", re.sub(rb"[A-Z]", b"A", re.sub(rb"[a-z]", b"a", bytes(range(256))))
+)
+"""A table that turns each letter and digit into the first of its class."""
+_AWS_LEAST_CHANGES = 14
+"""Least places in a key at which a class of characters ends: 24 of 39 are usual, 9 in a path."""
+
+_GAP = r"[ \t\r\n-]{0,3}"
+_BESIDE = r"(?:^|[^\pL0-9_.]|[\p{Han}\p{Hiragana}\p{Katakana}]|[^0-9][.])"
+_DIGITS = rf"{_BESIDE}([0-9](?:{_GAP}[0-9]){{{MIN_CARD_DIGITS - 1},}})"
+_GROUPS = (
+    r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
+    r"([0-9]{4,8}(?:[^\pL\pN\n]{1,4}[0-9]{1,8})+)"
+)
+_SPREAD = (
+    r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
+    r"([0-9]{1,2}(?:[^\pL\pN\s,;:][0-9]{1,2}){6,})"
+)
+# Cards in groups as they are printed, whatever stands between these: four of four digits, or
+# fewer in the last; two of eight; those of American Express and Diners Club.
+_PRINTED = re.compile(
+    rb"(?<![0-9])(?=("
+    rb"[0-9]{4}([^0-9\n]{1,4})[0-9]{4}([^0-9\n]{1,4})[0-9]{4}([^0-9\n]{1,4})[0-9]{1,4}"
+    rb"(?:[^0-9\n]{1,4}[0-9]{3})?|[0-9]{4}([^0-9\n]{1,4})[0-9]{6}([^0-9\n]{1,4})[0-9]{4,5}"
+    rb"|[0-9]{8}([^0-9\n]{1,4})[0-9]{8})(?![0-9]))"
+)
+_LIST = re.compile(rb"[,;:]\s")
 _GROUP = re.compile(rb"[0-9]+")
 _ALNUM = re.compile(rb"[0-9A-Za-z]")
-_IBAN_RUN = re.compile(rb"(?:[0-9A-Za-z]|[ \t\n-]|\xc2\xa0)+")
+_IBAN_RUN = re.compile(rb"[ -~\t\n]+")
 
 
 def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
@@ -172,6 +214,42 @@ def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
             if fitting:
                 free = start + max(fitting)
                 yield first + begin, first + ends[free]
+
+
+def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return the cards among groups of digits with any signs between them; no lists of numbers."""
+    data, first, free = match.group(1), match.start(1), 0
+    for found in _PRINTED.finditer(data):
+        if found.start() < free or any(_LIST.match(gap) for gap in found.groups()[1:] if gap):
+            continue
+        digits = b"".join(_GROUP.findall(found[1]))
+        lengths = card_lengths(digits[:4].decode())
+        if len(digits) in lengths and has_luhn(digits):
+            free = found.end(1)
+            yield first + found.start(1), first + free
+
+
+def _spread_card(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return a card of which each digit, or each second one, stands apart from the next alike."""
+    groups, gaps = _GROUP.findall(match.group(1)), set(_GROUP.split(match.group(1))[1:-1])
+    digits = b"".join(groups)
+    lengths = card_lengths(digits[:4].decode())
+    is_even = len({len(group) for group in groups}) == len(gaps) == 1
+    if is_even and len(digits) in lengths and has_luhn(digits):
+        yield match.span(1)
+
+
+def _aws_key(match: Any) -> Iterable[Span]:  # noqa: ANN401
+    """Return a secret key of AWS: as long as they are, of all classes of characters, and mixed."""
+    start, end = match.span()
+    if end - start != _AWS_CHARS:
+        return
+    before, after = match.string[max(0, start - 1) : start], match.string[end : end + 1]
+    classes = match[0].translate(_CLASSES)
+    changes = sum(one != other for one, other in pairwise(classes))
+    is_part = before in {b"_", b".", b"-"} or after in {b"_", b"=", b"-"}
+    if not is_part and set(b"aA0") <= set(classes) and changes >= _AWS_LEAST_CHANGES:
+        yield start, end
 
 
 def _token(match: Any) -> Iterable[Span]:  # noqa: ANN401
@@ -212,14 +290,14 @@ def _ssn(match: Any) -> Iterable[Span]:  # noqa: ANN401
         yield match.span(1)
 
 
-_NUMBER = r"\(?[0-9](?:[ ./()\x{A0}-]{0,3}[0-9]){5,16}"
+_NUMBER = r"\(?[0-9](?:[ ./()-]{0,3}[0-9]){5,16}"
 _PHONE_LABEL = (
     r"phone|mobile|cell(?:phone)?|tel|telephone|whatsapp|sms|fax|call me|text me|reach me"
     r"|telefon(?:nummer)?|handy(?:nummer)?|mobilnummer|rufnummer|ruf mich|erreichst du mich"
     r"|teléfono|telefono|móvil|celular|llámame|téléphone|portable|appelle[z-]*(?:-moi)?"
     r"|cellulare|chiamami|telefone|telemóvel"
 )
-_SSN = r"[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}"
+_SSN = r"[0-9]{3}[ ./_-]?[0-9]{2}[ ./_-]?[0-9]{4}"
 _SSN_LABEL = r"\bssn\b|social[ -]security"
 FORMS: Mapping[Kind, Sequence[Form]] = {
     Kind.CREDENTIAL: (
@@ -234,9 +312,14 @@ FORMS: Mapping[Kind, Sequence[Form]] = {
         _form(_BEARER, _with_digit),
         _form(_PARAMETERS, _value, "="),
         _form(_WEBHOOK, _value),
+        _form(_COMMAND_USER, _unless_named, " -"),
+        _form(_COMMAND_PASSWORD, _unless_named, " -"),
+        _form(_NETWORK, _value, "WIFI:"),
+        _form(_AWS_RUN, _aws_key),
     ),
-    Kind.PAYMENT_CARD: (_form(_DIGITS, _cards),),
-    Kind.IBAN: (_form(r"\b([A-Za-z]{2}[0-9]{2}(?:[ -]|\x{A0})?[A-Za-z0-9]{2})", _iban),),
+    Kind.PAYMENT_CARD: (_form(_DIGITS, _cards), _form(_GROUPS, _printed_cards),
+                        _form(_SPREAD, _spread_card)),
+    Kind.IBAN: (_form(r"\b([A-Za-z]{2}[0-9]{2}[^\pL\pN]{0,3}[A-Za-z0-9]{2})", _iban),),
     Kind.EMAIL: (
         _form(
             r"([\pL\pN._%+'-]{0,63}[\pL\pN_%+-]@(?:[\pL\pN-]{1,63}\.)+[\pL\pN-]*[\pL\pN])",
@@ -245,7 +328,7 @@ FORMS: Mapping[Kind, Sequence[Form]] = {
         ),
     ),
     Kind.PHONE: (
-        _form(r"(?:^|[^\pL\pN])((?:\+|\b00)[1-9](?:[ ./()\x{A0}-]{0,3}[0-9]){7,14})", _phone),
+        _form(r"(?:^|[^\pL\pN])((?:\+|\b00)[1-9](?:[ ./()-]{0,3}[0-9]){7,14})", _phone),
         _form(rf"(?i)(?:{_PHONE_LABEL})[^0-9+\n]{{0,40}}({_NUMBER})", _phone),
     ),
     Kind.IP_ADDRESS: (

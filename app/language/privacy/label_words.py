@@ -1,6 +1,7 @@
 """The words that announce a secret, and those that follow them in ordinary talk.
 
-English, German, Spanish and French, which the rules read, with Italian and Portuguese.
+English, German, Spanish and French, which the rules read, with Italian, Portuguese, Dutch, Polish
+and Russian; a few of Chinese and Japanese.
 """
 
 WORDY = (
@@ -9,6 +10,12 @@ WORDY = (
     r"|contrase(?:ñ|n\x{0303}?)as?|frase de contrase(?:ñ|n\x{0303}?)a|frase secreta"
     r"|mots? de passe|phrase secr(?:è|e\x{0300}?)te|phrase de passe|mdp"
     r"|parola d.ordine|frase segreta|senha|palavra[ -]passe"
+    r"|wachtwoord(?:en)?|wachtzin|has[łl](?:o|a|em)|парол(?:ь|я|ем|и|ю)|кодовое слово"
+    r"|(?:wi-?fi|wlan|wpa[23]?|network|netzwerk|hotspot|router)[ -]?"
+    r"(?:key|code|psk|schl(?:ü|ue)ssel|sleutel)"
+    r"|clave (?:del?|de la) (?:wi-?fi|red)|clé (?:du |de )?wi-?fi"
+    r"|chiave (?:del |di )?(?:wi-?fi|rete)|chave (?:do |da )?(?:wi-?fi|rede)"
+    r"|klucz (?:do |sieci )?wi-?fi|ключ (?:от |к )?wi-?fi"
 )
 """Labels of which a plain word may be the value."""
 NUMERIC = (
@@ -16,11 +23,13 @@ NUMERIC = (
     r"|geheimzahl|geheimnummer|(?:karten)?prüfnummer|prüfziffer|(?:security|sicherheits)[ -]?code"
     r"|code (?:pin|secret|confidentiel)|c[óo]digo (?:pin|secreto|de seguridad|de segurança)"
     r"|codice (?:pin|segreto|di sicurezza)|code de sécurité|cryptogramme(?: visuel)?"
+    r"|kod pin|пин(?:-?код)?"
 )
 """Labels of numbers."""
 OPAQUE = (
     r"(?:api|access|secret|private|auth|encryption|signing|license|licence|service|account"
-    r"|subscription|shared)[ _-]?key|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
+    r"|subscription|shared|recovery|backup|network security)[ _-]?key|wpa[23]?(?:[ -]psk)?"
+    r"|(?:api|access|auth|bearer|refresh|session)[ _-]?token"
     r"|(?:api|client|app)[ _-]?secret|(?:secret|shared)[ _-]access[ _-]key"
     r"|api[ -]?schlüssel|(?:zugriffs|zugangs|geheim)schlüssel|zugangscode|zugriffscode|geheimnis"
     r"|clave(?: (?:secreta|privada|api|de (?:la )?api|de acceso))?|secreto"
@@ -28,9 +37,33 @@ OPAQUE = (
     r"|jeton(?: d.accès)?|code d.accès|identifiants"
     r"|chiave (?:segreta|privata|api|di accesso|d.accesso)|segreto|gettone"
     r"|chave (?:secreta|api|de api|da api|de acesso)|segredo"
+    r"|(?:api|toegangs)[ -]?sleutel|geheime sleutel|toegangscode|klucz (?:api|dostępu|prywatny)"
+    r"|kod dostępu|ключ (?:api|доступа)|секретный ключ|токен"
     r"|credentials?|zugangsdaten|secret|token"
 )
 """Labels of values that are no plain words. The longer of two that begin alike comes first."""
+PHRASES = (
+    r"(?:seed|recovery|backup|secret|mnemonic|wallet)[ -]?(?:phrase|words?|seed|mnemonic)|mnemonic"
+    r"|seed(?:[ -]?phrase)?\s*(?::|=|is\b|ist\b|lautet\b)"
+    r"|wiederherstellungs[ -]?(?:phrase|wörter|satz)|merkphrase"
+    r"|frase (?:semilla|secreta|de (?:recuperación|recuperação)|di recupero|seme|semente|segreta)"
+    r"|phrase (?:secrète|de récupération|mnémonique)|herstel(?:zin|woorden)"
+    r"|fraza (?:odzyskiwania|seed)|(?:сид|мнемоническая|секретная)[ -]фраза"
+    r"|助记词|助記詞|シードフレーズ|リカバリーフレーズ|ニーモニック"
+)
+"""Labels of twelve words or more."""
+CODES = (
+    r"(?:recovery|backup|rescue|emergency|scratch|one[ -]time|2fa|mfa)[ -]?codes?"
+    r"|(?:wiederherstellungs|backup-?|notfall)codes?|códigos? de (?:recuperación|respaldo)"
+    r"|códigos? de (?:recuperação|segurança)|codes? de (?:récupération|secours)"
+    r"|codic[ei] di (?:recupero|backup)|herstelcodes?|kody (?:odzyskiwania|zapasowe)"
+    r"|(?:резервные )?коды (?:восстановления|доступа)|резервные коды"
+    r"|恢复(?:代码|码)|备用(?:代码|码)|リカバリーコード|バックアップコード"
+)
+"""Labels of lists of codes."""
+UNSPACED_WORDY = "密[码碼]|口令|パスワード|パスフレーズ|合言葉"
+UNSPACED_NUMERIC = "(?:PIN|pin)[码碼]|暗証番号|パスコード|安全[码碼]|セキュリティコード"
+"""Labels of scripts without blanks."""
 SUBJECTS = (
     r"(?:credit|debit|payment|bank)?[ -]?card(?: number)?|(?:kredit|bank)?karte(?:nnummer)?|tarjeta"
     r"|carte(?: bancaire)?|carta(?: di credito)?|cartão|visa|mastercard|amex|iban|konto(?:nummer)?"
@@ -47,9 +80,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+NOT_IN_PHRASES = _words(
+    "the and for are was were has had but not our his her its which their und der die das mit den"
+    " von las los que con les des avec che della het een met oraz jest что для"
+)
+"""Words of sentences that no list of seed words has."""
 EQUALS = _words(
     "is are was be equals reads says ist sind lautet lauten war heißt heisst es son era será sea"
     " est sont était è é sono são it's c'est it\u2019s c\u2019est"
+    " luidt waren jest są brzmi brzmią был была это такой"
 )
 """Words between a label and its value."""
 BECOMES = _words("to as auf zu als a à como comme come para")
@@ -99,6 +138,10 @@ ORDINARY = _words(
     " obvious clear visible online offline there's it's their them they then than just only"
     " case sensitive sort kind made up-to-date another one's ours easier harder because unless"
     " until while whether after before during back down into onto"
+    # Days, in all languages
+    " yesterday today tomorrow tonight gestern heute morgen ayer hoy mañana hier aujourd'hui demain"
+    " ieri oggi domani ontem hoje amanhã gisteren vandaag wczoraj dzisiaj dziś jutro вчера сегодня"
+    " завтра"
     # German
     " nicht mehr noch immer schon leider falsch richtig abgelaufen gültig ungültig sicher unsicher"
     " stark schwach lang kurz neu alt geheim wichtig nötig notwendig erforderlich bekannt"
@@ -124,11 +167,36 @@ ORDINARY = _words(
     " segreta importante pazienza amore tempo troppo molto sempre mai ancora qui dove quando"
     " perché questa questo nella nel tutto niente facile difficile errada errado forte fraca nova"
     " velha muito sempre"
+    # Dutch
+    " niet geen nog steeds altijd nooit vaak soms weer hier daar waar wanneer omdat maar want"
+    " ook juist onjuist fout goed slecht sterk zwak lang kort nieuw oud zelfde anders leeg"
+    " geheim veilig onveilig nodig verplicht onbekend vergeten verloren makkelijk moeilijk"
+    " belangrijk geduld alleen iets niets alles heel zeer veel weinig genoeg tussen onder over"
+    " voor achter mijn jouw zijn haar onze kwijt hetzelfde optioneel verlopen vergeten"
+    " gestolen gekozen geschreven gegeven verborgen gewijzigd veranderd gereset ingesteld"
+    " aangepast opgeslagen bewaard versleuteld gehackt gelekt geblokkeerd verwijderd gedeeld"
+    " beschermd"
+    # Polish
+    " nie jeszcze zawsze nigdy często czasem tutaj tam gdzie kiedy ponieważ ale oraz także"
+    " dobrze źle słabe silne długie krótkie nowe stare takie inne puste tajne ważne konieczne"
+    " wymagane nieznane łatwe trudne bezpieczne błędne poprawne nieprawidłowe prawidłowe zbyt"
+    " bardzo mało dużo coś nic wszystko między moje twoje jego nasze niż tylko tym które która"
+    " zmienione ustawione zapomniane zapisane wygasłe usunięte ukryte zgubione skradzione"
+    " ujawnione chronione niepoprawne niewłaściwe nieaktualne aktualne silniejsze słabsze"
+    " dłuższe krótsze lepsze"
+    # Russian
+    " не нет ещё еще уже всегда никогда часто иногда здесь там где когда потому но или также"
+    " очень слишком верный неверный правильный слабый сильный длинный короткий новый старый"
+    " другой пустой секретный важно нужен нужна нужно обязателен известен неизвестен просто"
+    " сложно хорошо плохо что-то ничего всё все между мой твой его наш только который тот этот"
+    " того же такой такая"
 )
 """Words that follow a label in ordinary talk; none of them is taken for a value."""
 ORDINARY_END = (
     r"(?:ed|ing|ly|able|ible|less|ful|ous|ive|est"
     r"|tada|tado|cida|cido|dida|dido|nada|nado|rada|rado|sada|sado|zada|zado|mente"
+    r"|lijk|loos|owan[yae]"
+    r"|ый|ий|ой|ая|ое|ые|ен|ён|ена|ано|ено|ть|тся|лся|лась|лось"
     r"|é|ée|és|ées|ment|ata|ato|uta|uto|ita|ito|iert|tzt|ndert|chert|ssen|ssert|ert|bar|lich|ig)"
 )
 """Ends of participles, adverbs and adjectives."""

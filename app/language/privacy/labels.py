@@ -11,6 +11,7 @@ from itertools import islice
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
+from app.language.privacy.folding import copy_of
 from app.language.privacy.label_words import (
     ARTICLES,
     BACKWARD,
@@ -61,6 +62,7 @@ _PLACEHOLDER = re.compile(
 )
 _ORDINARY_END = re.compile(rf".*{ORDINARY_END}", re.IGNORECASE | re.DOTALL)
 _DIGIT = re.compile(rb"[0-9]")
+_POLISH = ("hasło".encode(), b"haslo")
 _CODE = re.compile(r"[=(]|://")
 _NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+")
 _GROUPED = re.compile(r"[0-9](?:[ -]?[0-9]){2,11}(?![\w/.-]*\w)")
@@ -86,7 +88,9 @@ class Bond(Enum):
 
 
 @dataclass(frozen=True)
-class _Value:
+class Value:
+    """A text where a label's value is expected, and its place in a window."""
+
     text: str
     start: int
     quoted: bool = False
@@ -102,7 +106,7 @@ def labelled(data: bytes) -> Iterator[tuple[int, int]]:
         (start, end), of = next(
             (match.span(group), of) for group, of in _CLASSES if match.start(group) >= 0
         )
-        span = _behind(data, end, of) or _before(data, start, end)
+        span = _behind(data, start, end, of) or _before(data, start, end)
         if span is not None:
             yield span
         at = max(end, span[1] if span is not None else end)
@@ -110,13 +114,18 @@ def labelled(data: bytes) -> Iterator[tuple[int, int]]:
 
 def is_label(text: str) -> bool:
     """Return True if a text has a label in it, as the key of a value may."""
-    return LABEL.search(text.encode(errors="surrogatepass")) is not None
+    copy = copy_of(text)
+    searched = text if copy is None else copy.text
+    return LABEL.search(searched.encode(errors="surrogatepass")) is not None
 
 
-def _behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
+def _behind(data: bytes, start: int, end: int, of: Class) -> tuple[int, int] | None:
     window = data[end : end + _BEHIND_BYTES].decode(errors="ignore")
     if window[:1].isalpha():
         return None
+    if data[start:end].lower().startswith(_POLISH):
+        # "Hasło to" is "the password is"; the English word need not bring a value.
+        window = window.replace(" to ", " is ", 1)
     value = _value_behind(window, of)
     if value is None:
         return None
@@ -124,7 +133,7 @@ def _behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
     return start, start + len(value.text.encode())
 
 
-def _value_behind(window: str, of: Class) -> _Value | None:
+def _value_behind(window: str, of: Class) -> Value | None:
     """Return the value that follows a label, where it is one."""
     adjacent = _ADJACENT.match(window)
     if adjacent is not None:
@@ -140,7 +149,7 @@ def _value_behind(window: str, of: Class) -> _Value | None:
     return _value_after_words(window, of)
 
 
-def _value_after_words(window: str, of: Class) -> _Value | None:
+def _value_after_words(window: str, of: Class) -> Value | None:
     words = list(islice(_WORD.finditer(window), _MAX_WORDS + _MAX_FILLERS))
     if window[:1].strip() and not words[0][0].strip(_BARE + "s:"):
         words = words[1:]
@@ -175,7 +184,7 @@ def _bond(bare: str, word: str, *, is_far: bool) -> Bond | None:
     return Bond.LOOSE if bare in BECOMES else None
 
 
-def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> _Value | None:
+def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> Value | None:
     for word in words[: _MAX_FILLERS + 1]:
         if word[0] in {"=", ":", "->", "=>", "→"}:
             bond = Bond.SIGN
@@ -186,7 +195,7 @@ def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> _V
     return None
 
 
-def _value_at(window: str, at: int, of: Class, bond: Bond) -> _Value | None:
+def _value_at(window: str, at: int, of: Class, bond: Bond) -> Value | None:
     """Return the value that begins at a place, where it looks like one of its class."""
     at += len(window[at:]) - len(window[at:].lstrip())
     opened = _OPENED.match(window, at)
@@ -195,16 +204,16 @@ def _value_at(window: str, at: int, of: Class, bond: Bond) -> _Value | None:
     if bond is Bond.SIGN and of is Class.OPAQUE and not value.quoted and rest.strip(_BARE + ".!?"):
         # A word with others behind it is one of a sentence.
         bond = Bond.VERB
-    return value if _looks(value, of, bond) else None
+    return value if looks(value, of, bond) else None
 
 
-def _quoted(window: str, opened: re.Match[str]) -> _Value:
+def _quoted(window: str, opened: re.Match[str]) -> Value:
     start, closing = opened.end(), _CLOSING.get(opened[1], opened[1]) + "\n"
     end = next((n for n in range(start, len(window)) if window[n] in closing), len(window))
-    return _Value(window[start:end].rstrip("\\"), start, quoted=True)
+    return Value(window[start:end].rstrip("\\"), start, quoted=True)
 
 
-def _bare(window: str, at: int, of: Class) -> _Value:
+def _bare(window: str, at: int, of: Class) -> Value:
     # A number may be written in groups.
     groups = _GROUPED.match(window, at) if of is Class.NUMERIC else None
     token = groups or _WORD.match(window, at)
@@ -212,10 +221,11 @@ def _bare(window: str, at: int, of: Class) -> _Value:
     if window[max(0, at - 1) : at] == ">":
         text = text.partition("<")[0]
     opened = len(text) - len(text.lstrip("(["))
-    return _Value(_END.sub("", text[opened:]), at + opened)
+    return Value(_END.sub("", text[opened:]), at + opened)
 
 
-def _looks(value: _Value, of: Class, bond: Bond) -> bool:
+def looks(value: Value, of: Class, bond: Bond) -> bool:
+    """Return True if a value looks like one of its label's class, as loosely as it is tied."""
     text = value.text
     digits = sum(char.isdigit() for char in text)
     if digits >= _LEAST_DIGITS and _GROUPED.fullmatch(text):
@@ -230,6 +240,11 @@ def _looks(value: _Value, of: Class, bond: Bond) -> bool:
         return may_be and bond is not Bond.LOOSE
     refused = _CODE.search(text) if bond is Bond.LOOSE else of is Class.OPAQUE and _is_name(text)
     return not refused and (bool(digits) or bond is not Bond.LOOSE)
+
+
+def bare_end(text: str) -> str:
+    """Return a value without the signs behind it that belong to its sentence."""
+    return _END.sub("", text)
 
 
 def _is_name(text: str) -> bool:
@@ -250,7 +265,7 @@ def _is_word(text: str) -> bool:
     return all(part.isalpha() for part in parts) and not mixed
 
 
-def _may_be_word(value: _Value, of: Class, bond: Bond) -> bool:
+def _may_be_word(value: Value, of: Class, bond: Bond) -> bool:
     parts = [part.casefold() for part in _JOINED.split(value.text)]
     if value.quoted:
         return len(parts) == 1 or of is Class.WORDY

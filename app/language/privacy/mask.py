@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
-from app.language.privacy.detect import find
+from app.language.privacy.detect import Finding, find
 from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
 
 _MAX_ROUNDS = 10
@@ -29,18 +29,44 @@ def mask(
     text: str, kinds: Collection[str], custom: Mapping[str, Any] | None = None
 ) -> tuple[str, Counter[str]]:
     """Return a text with its values masked, and how many there were of each kind."""
+    [masked], counts = mask_together([text], kinds, custom)
+    return masked, counts
+
+
+def mask_together(
+    texts: Sequence[str], kinds: Collection[str], custom: Mapping[str, Any] | None = None
+) -> tuple[list[str], Counter[str]]:
+    """Return texts of one conversation, in their order, with their values masked, and the counts.
+
+    A label may stand at the end of a text and its value in the next, and a value in two of them.
+    """
     counts: Counter[str] = Counter()
+    masked = list(texts)
     for _ in range(_MAX_ROUNDS):
-        findings = find(text, kinds, custom)
+        findings = find("\n".join(masked), kinds, custom)
         if not findings:
             break
-        pieces, at = [], 0
-        for finding in findings:
-            pieces += [text[at : finding.start], f"[{finding.kind}]"]
-            at = finding.end
-            counts[finding.kind] += 1
-        text = "".join(pieces) + text[at:]
-    return text, counts
+        counts.update(finding.kind for finding in findings)
+        masked = list(_without(masked, findings))
+    return masked, counts
+
+
+def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield texts without what was found in all of them, joined by a line's end."""
+    begin, first = 0, 0
+    for text in texts:
+        end, at = begin + len(text), begin
+        pieces: list[str] = []
+        while first < len(findings) and findings[first].start < end:
+            found = findings[first]
+            pieces += [text[at - begin : max(found.start - begin, 0)], f"[{found.kind}]"]
+            at = min(found.end, end)
+            if found.end > end + 1:
+                # The next text has the rest of it.
+                break
+            first += 1
+        yield "".join(pieces) + text[at - begin :]
+        begin = end + 1
 
 
 def is_only_mask(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Masking of JSON values, keys included (pure)."""
 
+import re
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,12 +12,16 @@ from app.language.privacy.checksums import MIN_CARD_DIGITS
 from app.language.privacy.labels import is_label
 from app.language.privacy.mask import mask
 
-_OPAQUE_KEYS = frozenset(
-    {"thoughtSignature", "thought_signature", "eventId", "eventTime", "timestampValue"}
-)
+_OPAQUE_KEYS = frozenset({"thoughtSignature", "thought_signature"})
+_TIME_KEYS = frozenset({"eventTime", "timestampValue"})
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{1,18}(?:Z|[+-][0-9:]{1,8})")
 _FILE = frozenset({"data", "mimeType"})
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/x-ndjson")
 _is_label = lru_cache(maxsize=4_096)(is_label)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and _TIME.fullmatch(value) is not None
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class _Walk:
             inner = f"{path}.{name}" if path else name
             # {"pin": {"doubleValue": 4812}}: a value in its type's name is its key's.
             label = last if len(value) == 1 and not _is_label(key) else key
-            if key in _OPAQUE_KEYS:
+            if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(one)):
                 result[name] = one
             elif is_file and key == "data":
                 result[name] = self._file(one, str(value["mimeType"]), inner)

@@ -14,8 +14,9 @@ from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.answers import KnownMemory, NamedMemory
+from app.memory.memories.schemas.archived import StoredCreation
 from app.memory.memories.schemas.memories import CreateMemoryRequest
-from app.platform.operations.schemas import OperationError
+from app.platform.operations.schemas import OperationError, StoredAnswer
 
 MAX_BATCH = 500
 MIN_ERRORS = 100
@@ -150,3 +151,9 @@ class ImportMemoriesResponse(AnsweredImport):
         description="Name of the operation that records the import, and can be undone; absent if"
         " this request changed nothing.",
     )
+
+
+class StoredBatch(StoredAnswer):
+    """The stored answer of a batch, without the content of its memories."""
+
+    memories: list[StoredCreation]  # type: ignore[assignment]  # narrower

@@ -5,11 +5,11 @@ from functools import partial
 
 from app.adapters.batches import spread
 from app.adapters.db.examinations import CountedRows, overdue
-from app.adapters.resources import Retry, Sweep
+from app.adapters.resources import Archived, Retry
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.generation.routes import router
-from app.memory.generation.schemas import GenerateMemoriesResponse
+from app.memory.generation.schemas import ArchivedReadLine, GenerateMemoriesResponse
 from app.memory.generation.services.generation import GENERATE, PREVIEW, retry
 from app.memory.generation.services.previews import read_preview
 from app.memory.generation.store import repository
@@ -29,7 +29,7 @@ FEATURE = Feature(
     kinds=(GENERATE, PREVIEW),
     jobs=_jobs,
     retries={GENERATE: Retry(Permission.MEMORIES_GENERATE, retry)},
-    sweeps=(Sweep("read lines", spread(repository.find_expired, repository.remove_expired)),),
+    sweeps=(spread("read lines", repository.find_expired, repository.remove_expired),),
     children=repository.remove_of_engine,
     erasures=repository.ERASURES,
     counted=(
@@ -38,5 +38,6 @@ FEATURE = Feature(
         ),
     ),
     examinations=(overdue("lines read long ago", "read_lines", "expire_time"),),
+    archived=Archived({"readLine": ArchivedReadLine}, remove=repository.remove_of_engine),
     response_readers={PREVIEW: lambda resources: partial(read_preview, clock=resources.clock)},
 )

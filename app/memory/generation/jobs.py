@@ -1,7 +1,7 @@
 """The job of a worker that generates memories."""
 
 import asyncio
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -10,11 +10,13 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.memory.generation.schemas import QueuedGeneration
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.generation.logic.rounds import response_of_both, together
+from app.memory.generation.schemas import QueuedGeneration, ReadTo
+from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
-from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
-from app.platform.usage.logic import costs
+from app.platform.sessions.store.repository import EventPlace
 from app.platform.usage.services.recording import note
 
 
@@ -33,21 +35,57 @@ async def generate(job: Job, resources: Resources) -> None:
         kind=job.claim.kind,
         caller=job.claim.caller,
         request=request,
-        request_time=request.request_time,
-        session_time=request.session_time,
         step=job.step,
-        finish=partial(_finish, job),
+        finish=partial(_finish, job, request.answered),
+        go_on=partial(_go_on, job, request.answered),
         note=partial(note, job),
+        origin=ReadPart(
+            request.request_time, request.session_time, read_to=_place(request.read_to)
+        ),
     )
     await Generation.of(resources, task).run()
 
 
 async def _finish(
-    job: Job, session: Session, response: dict[str, Any], details: dict[str, Any]
+    job: Job,
+    answered: Mapping[str, Any] | None,
+    session: Session,
+    response: dict[str, Any],
+    details: dict[str, Any],
 ) -> None:
-    """Finish the operation; its costs are those of all attempts."""
-    masked: Counter[str] = Counter(job.claim.details.get(MASKED_COUNTS)) + Counter(
-        details.get(MASKED_COUNTS)
-    )
-    details = {**details, **noted(masked)}
-    await job.finish(session, response, costs.with_earlier(details, job.claim.details))
+    """Finish the operation; its costs and counts are those of all rounds and attempts."""
+    response, details = await _of_all_rounds(job, answered, session, response, details)
+    await job.finish(session, response, details)
+
+
+async def _go_on(
+    job: Job,
+    answered: Mapping[str, Any] | None,
+    read_to: EventPlace,
+    session: Session,
+    response: dict[str, Any],
+    details: dict[str, Any],
+) -> None:
+    """Requeue the operation for the rest of its session; other work may come in between."""
+    response, details = await _of_all_rounds(job, answered, session, response, details)
+    place = {"timestamp": format_timestamp(read_to.timestamp), "seq": read_to.seq}
+    request = {**job.claim.request, "readTo": place, "answered": response}
+    await job.go_on(session, job.clock.now(), details, request)
+
+
+async def _of_all_rounds(
+    job: Job,
+    answered: Mapping[str, Any] | None,
+    session: Session,
+    response: dict[str, Any],
+    details: dict[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    if answered is None:
+        return response, together(details, job.claim.details)
+    # As they are now: what an earlier round has noted may have been erased since.
+    earlier = await job.lock_details(session)
+    return response_of_both(response, answered), together(details, earlier)
+
+
+def _place(read_to: ReadTo | None) -> EventPlace | None:
+    return None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)

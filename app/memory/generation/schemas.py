@@ -1,13 +1,16 @@
 """The wire form of `memories:generate`. Source: wire specification, section 8."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import override
 
 from app.kernel.names import WILDCARD, EngineName, SessionName
+from app.kernel.scopes import scope_hash
+from app.kernel.wire.archived import ArchivedRow, Digest, Ending
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import (
@@ -23,6 +26,7 @@ from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
+MAX_EVENT_ID_CHARS = 256
 MAX_EVENTS = 2_000
 # If no model reads files, their bytes are not stored, not even for a while.
 _FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
@@ -47,7 +51,7 @@ class ContentEvent(WireModel):
     content: Content = Field(description="Content of the turn.")
     event_id: str | None = Field(
         None,
-        max_length=256,
+        max_length=MAX_EVENT_ID_CHARS,
         description="Id that the caller chose; a stream takes an event of the same id once.",
     )
     event_time: ZonedTimestamp | None = Field(
@@ -70,7 +74,9 @@ class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
     events: list[ContentEvent] = Field(
-        max_length=MAX_EVENTS, description="The turns, the oldest first."
+        max_length=MAX_EVENTS,
+        description="The turns, the oldest first; their texts have a greatest length in all,"
+        " `MEMORY_BANK_MAX_GENERATION_CHARS`. Sessions and streams have none.",
     )
 
 
@@ -214,6 +220,7 @@ class GenerateMemoriesRequest(RevisionFields):
         session_time: datetime | None,
         *,
         keeps_files: bool,
+        is_told: bool,
     ) -> dict[str, Any]:
         """Return the JSON form of the `QueuedGeneration` of `now`, with the effective scope."""
         form = self.model_dump(
@@ -225,7 +232,16 @@ class GenerateMemoriesRequest(RevisionFields):
         form["requestTime"] = format_timestamp(now)
         if session_time is not None:
             form["sessionTime"] = format_timestamp(session_time)
+        if is_told:
+            form["isTold"] = True
         return {**form, "scope": dict(scope)}
+
+
+class ReadTo(WireModel):
+    """The place of an event in its session."""
+
+    timestamp: Timestamp
+    seq: int
 
 
 class QueuedGeneration(GenerateMemoriesRequest):
@@ -235,6 +251,12 @@ class QueuedGeneration(GenerateMemoriesRequest):
     """Time of the request; one that a former release queued has none."""
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
+    is_told: bool = False
+    """True if an agent sent the facts by a tool, as it was told them."""
+    read_to: ReadTo | None = None
+    """The last event that earlier rounds have read; None: this is the first round."""
+    answered: dict[str, Any] | None = None
+    """The response of the earlier rounds."""
 
 
 class GeneratedMemory(WireModel):
@@ -319,3 +341,17 @@ class GenerateMemoriesResponse(WireModel):
     withdrawn: bool | None = Field(
         None, description="True: the texts of this preview were erased with what they are about."
     )
+
+
+class ArchivedReadLine(ArchivedRow):
+    """The columns of a line that was read, in an archive."""
+
+    scope_hash: Digest
+    digest: Annotated[bytes, Field(min_length=16, max_length=16)]
+    scope: Scope
+    expire_time: Ending
+
+    @override
+    def contradictions(self) -> Iterable[tuple[str, str]]:
+        if self.scope_hash != scope_hash(self.scope):
+            yield "scope_hash", "must be the digest of scope"

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from app.adapters.batches import swept
 from app.adapters.db.examinations import CountedRows
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived
 from app.kernel.limits import Counted
 from app.memory.ingestion.routes import router
-from app.memory.ingestion.schemas import IngestEventsResponse
-from app.memory.ingestion.services import metrics, sweeps
+from app.memory.ingestion.schemas import ArchivedStream, ArchivedStreamEvent, IngestEventsResponse
+from app.memory.ingestion.services import metrics, restored, sweeps
 from app.memory.ingestion.store import erasure, repository
 from app.platform.operations.logic.states import INGEST
 from app.web.feature import Feature, JobFunction
@@ -26,9 +27,9 @@ FEATURE = Feature(
     kinds=(INGEST,),
     jobs=_jobs,
     sweeps=(
-        Sweep("stranded streams", sweeps.reopen, order=-1),
-        Sweep("event ids", sweeps.forget_old_ids),
-        Sweep("streams", sweeps.forget_old_streams),
+        swept("stranded streams", sweeps.reopen, order=-1),
+        swept("event ids", sweeps.forget_old_ids),
+        swept("streams", sweeps.forget_old_streams),
     ),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
@@ -42,6 +43,11 @@ FEATURE = Feature(
         ),
     ),
     holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
+    restored=restored.complete,
+    archived=Archived(
+        {"stream": ArchivedStream, "streamEvent": ArchivedStreamEvent},
+        remove=erasure.remove_of_engine,
+    ),
     waiting_kinds=(INGEST,),
     gauges={"ingestion": metrics.refresh},
 )

@@ -11,7 +11,6 @@ does not block the others.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,8 +26,10 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.scopes import bucket_of_hash
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp, with_utc_offset
+from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
+from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
@@ -41,14 +42,12 @@ from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, P
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperation
-from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import note
 
 _MAX_OVERLAP = MAX_EVENTS // 2
 """Limit of processed events that one generation reads again."""
 _GENERATION = "generateMemoriesOperation"
 """Key of the generation's operation in metadata and response."""
-_GENERATED = "generatedMemories"
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class _Ingestion:
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),
             note=partial(note, self.job),
-            place=place_of(batch),
+            origin=ReadPart(place=place_of(batch)),
         )
         try:
             await Generation.of(self.resources, task).run()
@@ -134,6 +133,11 @@ class _Ingestion:
     def _key(self) -> StreamKey:
         return StreamKey.queued(self._engine.engine, self.job.claim.request)
 
+    @property
+    def _most(self) -> int:
+        """Limit of the bytes that one generation reads; the overlap may have as many again."""
+        return self.resources.settings.max_generation_chars
+
     def _generate_id(self, now: datetime) -> str:
         """Return the id of the generation, which is the same for all parts of the operation."""
         earlier = self.job.claim.details.get(_GENERATION)
@@ -151,7 +155,7 @@ class _Ingestion:
             kept = await repository.list_kept(session, key)
             now = self.job.clock.now()
             due = await repository.list_due(session, key, now, MAX_EVENTS - overlap)
-            again, waiting = last(kept, overlap), first_batch(due)
+            again, waiting = last(kept, overlap, self._most), first_batch(due, self._most)
             if waiting:
                 await self._check_room(session)
             seqs = [event.seq for event in chain(again, waiting)]
@@ -234,7 +238,7 @@ class _Ingestion:
         waited = [event.seq for event in batch.waiting]
         await repository.mark_processed(session, self._key, waited, self.job.clock.now())
         known = sorted(chain(batch.kept, batch.waiting), key=in_order)
-        kept = {event.seq for event in last(known, _overlap(batch.stream))}
+        kept = {event.seq for event in last(known, _overlap(batch.stream), self._most)}
         forgotten = [event.seq for event in known if event.seq not in kept]
         await repository.forget_content(session, self._key, forgotten)
 
@@ -249,10 +253,7 @@ class _Ingestion:
             done = self._generate_operation(generate_id).noting(**details)
             await operations.insert_done(session, done, response)
             return
-        before = earlier.response or {}
-        generated = [memory for part in (before, response) for memory in part.get(_GENERATED, [])]
-        if generated:
-            response = {**before, **response, _GENERATED: generated}
+        response = response_of_both(response, earlier.response or {})
         merged = together(details, earlier.details)
         await operations.extend_done(session, earlier, self.job.clock.now(), response, merged)
 
@@ -275,9 +276,7 @@ class _Ingestion:
             await self.service.open(session, stream, new, due)
 
     async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:
-        ended = (now, self.job.keep)
-        if not await leases.go_on(session, self.job.claim.owned, ended, now, details):
-            raise LeaseLost
+        await self.job.go_on(session, now, details)
 
     def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
         name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
@@ -344,25 +343,3 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
     if not left.count:
         values |= {"operation_id": None, "options": {}, "failure_count": 0, "retry_time": None}
     return values
-
-
-def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata joined with those of the operation's earlier part: counts, costs, lists."""
-    joined = {key: _join(value, earlier[key]) for key, value in own.items() if key in earlier}
-    sums = {key: value for key, value in joined.items() if value is not None}
-    return {**costs.with_earlier(own, earlier), **sums}
-
-
-def _join(own: object, earlier: object) -> object:
-    """Return two counts, maps of counts or lists of records as one; None for other values."""
-    match own, earlier:
-        case int(), int() if not isinstance(own, bool):
-            return own + earlier
-        case dict(), dict() if all(
-            type(count) is int for count in (*own.values(), *earlier.values())
-        ):
-            return dict(Counter(own) + Counter(earlier))
-        case list(), list():
-            return [*earlier, *own]
-        case _:
-            return None

@@ -1,12 +1,26 @@
 """The wire form of `memories:ingestEvents`. Source: wire specification, sections 9 and 3.2."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from typing_extensions import override
 
+from app.kernel.scopes import scope_hash
+from app.kernel.wire.archived import (
+    ArchivedRow,
+    Count,
+    Digest,
+    Moment,
+    Past,
+    Position,
+    Retry,
+    UtcOffset,
+)
 from app.kernel.wire.base import WireModel
+from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import Timestamp, one_of
+from app.kernel.wire.violations import invalid_fields
 from app.memory.generation.schemas import DirectContentsSource, MetadataMergeStrategy
 from app.memory.ingestion.store.repository import rule_of
 from app.memory.ingestion.store.tables import StreamRow
@@ -15,6 +29,7 @@ from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
+from app.platform.sessions.schemas.archived import of_today
 
 DEFAULT_STREAM = "default"
 """Stream of requests that name none, or an empty one."""
@@ -215,3 +230,58 @@ class ListStreamsResponse(WireModel):
     next_page_token: str | None = Field(
         None, description="`pageToken` of the next page; absent on the last one."
     )
+
+
+def _check_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what requests on a stream have asked for, as it is stored."""
+    try:
+        request = IngestEventsRequest.model_validate({"scope": {"any": ""}, **options})
+    except ValidationError as error:
+        refused = invalid_fields(error.errors(include_input=False))
+        raise ValueError(f"must be fields of a request: {refused.message}") from None
+    if len(stored := request.options()) != len(options):
+        raise ValueError("must be fields of a request that a stream keeps")
+    return stored
+
+
+class ArchivedStream(ArchivedRow):
+    """The columns of a stream in an archive."""
+
+    scope_hash: Digest
+    stream_id: Annotated[StreamId, Field(min_length=1, max_length=MAX_STREAM_ID_CHARS)]
+    scope: Scope
+    rule: GenerationRule | None
+    options: Annotated[dict[str, Any], AfterValidator(_check_options)]
+    create_time: Past
+    last_arrival_time: Past
+    oldest_pending_time: Past | None
+    pending_count: Count
+    pending_bytes: Count
+    next_seq: Position
+    flush_seq: Count
+    failure_count: Count
+    retry_time: Retry | None
+    aside_time: Retry | None
+
+    @override
+    def contradictions(self) -> Iterable[tuple[str, str]]:
+        if self.scope_hash != scope_hash(self.scope):
+            yield "scope_hash", "must be the digest of scope"
+
+
+class ArchivedStreamEvent(ArchivedRow):
+    """The columns of a waiting event in an archive."""
+
+    former: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"content": of_today}
+
+    scope_hash: Digest
+    stream_id: Annotated[StreamId, Field(min_length=1, max_length=MAX_STREAM_ID_CHARS)]
+    seq: Position
+    event_id: Annotated[str, Field(min_length=1, max_length=256)] | None
+    event_time: Moment | None
+    utc_offset: UtcOffset | None
+    arrival_time: Past
+    content: Content
+    content_bytes: Count
+    batch_limit: Position | None
+    retry_time: Retry | None

@@ -1,9 +1,10 @@
 """Registers memories."""
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived
 from app.memory.memories.routes import router
 from app.memory.memories.schemas.answers import AnsweredMemory
+from app.memory.memories.schemas.archived import ArchivedMemory, ArchivedVector, StoredMemory
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.examinations import COUNTED, EXAMINATIONS
@@ -16,9 +17,10 @@ FEATURE = Feature(
     kinds=("memories.create", "memories.update", "memories.delete", UNDELETE),
     answers={"Memory": AnsweredMemory},
     sweeps=(
-        Sweep(
+        spread(
             "memories without traits",
-            spread(repository.find_without_cues, ledger.backfill_search_hints),
+            repository.find_without_cues,
+            ledger.backfill_search_hints,
             order=1,
         ),
     ),
@@ -26,6 +28,10 @@ FEATURE = Feature(
     examinations=EXAMINATIONS,
     counted=COUNTED,
     holds=repository.exists_any,
+    archived=Archived(
+        {"memory": ArchivedMemory, "vector": ArchivedVector},
+        dict.fromkeys(ANSWERED_WITH_MEMORY, StoredMemory),
+    ),
     response_readers=dict.fromkeys(
         ANSWERED_WITH_MEMORY, lambda resources: MemoryService.of(resources).read_response
     ),

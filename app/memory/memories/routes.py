@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Query
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
@@ -24,6 +24,7 @@ from app.memory.memories.services.scopes import ScopeService
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
+from app.web.answers import json_answer
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, Demand, change
 from app.web.etag import IfMatch, etag_of
@@ -85,7 +86,12 @@ async def create_memory(
     return JSONResponse(operation.wire())
 
 
-@router.get(_COLLECTION, summary="List memories", operation_id="listMemories")
+@router.get(
+    _COLLECTION,
+    summary="List memories",
+    operation_id="listMemories",
+    response_model=ListMemoriesResponse,
+)
 async def list_memories(
     context: Context,
     engine: EnginePath,
@@ -93,7 +99,7 @@ async def list_memories(
     filter: Filter = None,  # noqa: A002 - the name on the wire
     order_by: OrderBy = None,
     show_deleted: ShowDeleted = None,
-) -> ListMemoriesResponse:
+) -> Response:
     """List memories of all scopes, newest first unless ordered otherwise.
 
     With `showDeleted`, filters may also name `delete_time` (`delete_time:*`: is deleted) and
@@ -102,7 +108,9 @@ async def list_memories(
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
     service = MemoryListing.of(context.resources)
-    return await service.list_page(engine, filter, order_by, page, shows_deleted=bool(show_deleted))
+    shows_deleted = bool(show_deleted)
+    listed = await service.list_page(engine, filter, order_by, page, shows_deleted=shows_deleted)
+    return await json_answer(listed)
 
 
 @router.get(_COLLECTION + ":listScopes", summary="List scopes", operation_id="listScopes")

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from app.adapters.resources import Retry, Sweep
+from app.adapters.batches import swept
+from app.adapters.resources import Retry
 from app.kernel.permissions import Permission
 from app.memory.reembedding import jobs
 from app.memory.reembedding.routes import router
@@ -26,7 +27,7 @@ FEATURE = Feature(
             lambda resources: partial(jobs.embed_once, resources),
         ),
     ),
-    sweeps=(Sweep("stale vectors", jobs.remove_stale, order=1),),
+    sweeps=(swept("stale vectors", jobs.remove_stale, order=1),),
     unembedded=repository.count_waiting_of,
     gauges={"embedding": metrics.refresh},
 )

@@ -18,6 +18,7 @@ from typing import Any
 
 import structlog
 
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
@@ -26,7 +27,7 @@ from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.memory.reembedding.services.embedding import FactEmbedding, RefusedFact
-from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.memory.reembedding.services.stale import StaleVectors
 from app.memory.reembedding.services.work import Backlog
 from app.memory.reembedding.store import repository
 from app.memory.reembedding.store.repository import Facts, MemorySpan
@@ -260,11 +261,11 @@ class _Reembedding:
 async def embed_once(resources: Resources) -> None:
     """Embed the memories that wait; each of several processes takes other memories."""
     try:
-        await Backlog(resources).run()
+        await Backlog.of(resources).run()
     except ServiceError as error:
         log.warning("embedding.failed", reason=error.reason)
 
 
-async def remove_stale(resources: Resources) -> int:
+async def remove_stale(batches: SweepBatches) -> int:
     """Remove the vectors of models that no longer serve; return the count."""
-    return await ReembeddingService.of(resources).remove_stale()
+    return await StaleVectors.of(batches).remove()

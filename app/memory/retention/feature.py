@@ -3,10 +3,10 @@
 from functools import partial
 
 from app.adapters.batches import spread
-from app.adapters.resources import Sweep
+from app.adapters.resources import Archived
 from app.memory.retention import jobs
 from app.memory.retention.routes import router
-from app.memory.retention.schemas import PurgeMemoriesResponse
+from app.memory.retention.schemas import PurgeMemoriesResponse, StoredPurge
 from app.memory.retention.service import PURGE, read_samples
 from app.memory.retention.store import repository
 from app.web.feature import Feature
@@ -17,12 +17,10 @@ FEATURE = Feature(
     kinds=("memories.purge",),
     answers={"PurgeMemoriesResponse": PurgeMemoriesResponse},
     sweeps=(
-        Sweep("memories", spread(repository.find_gone, jobs.remove_gone)),
-        Sweep(
-            "revisions",
-            spread(repository.find_expired_revisions, repository.remove_expired_revisions),
-        ),
+        spread("memories", repository.find_gone, jobs.remove_gone),
+        spread("revisions", repository.find_expired_revisions, repository.remove_expired_revisions),
     ),
     children=jobs.remove_of_engine,
+    archived=Archived(answers={PURGE: StoredPurge}, remove=jobs.remove_of_engine),
     response_readers={PURGE: lambda resources: partial(read_samples, clock=resources.clock)},
 )

@@ -6,8 +6,10 @@ from pydantic import ConfigDict, Field, StrictInt, model_validator
 
 from app.kernel.wire.base import WireModel
 from app.memory.memories.schemas.answers import KnownMemory
+from app.memory.memories.schemas.archived import StoredMemoryName
 from app.memory.memories.schemas.filter_groups import FilterGroups
 from app.memory.memories.schemas.memories import DeletionFields
+from app.platform.operations.schemas import StoredAnswer
 
 MAX_SAMPLES = 100
 """Limit of memories that a count shows."""
@@ -59,3 +61,13 @@ class PurgeMemoriesResponse(WireModel):
         description="Some of these, newest first, and names alone in a list of operations; absent"
         " unless `sampleSize` asks for them.",
     )
+
+
+class _StoredSample(StoredMemoryName):
+    create_time: str
+
+
+class StoredPurge(StoredAnswer):
+    """The stored answer of a purge, without the content of its samples."""
+
+    samples: list[_StoredSample] | None = None

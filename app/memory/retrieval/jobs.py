@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import structlog
 
+from app.adapters.batches import SweepBatches
 from app.adapters.db.definitions import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -51,13 +52,17 @@ class IndexSweep:
 
     async def run(self) -> None:
         """Give each large scope an index, as far as the constants allow, and remove the others."""
-        await self._register()
+        batches = SweepBatches(self.resources, "scope indexes")
+        await self._register(batches)
         known, made = await self._listed()
         for key, row in known.items():
-            if await self._is_shrunk(key):
-                await self._remove(key)
-            elif not row.is_ready or not indexes.is_whole(made, key):
-                await self._make(key, row.dimensions)
+            if batches.leaves_out(key):
+                continue
+            async with batches.alone(key):
+                if await self._is_shrunk(key):
+                    await self._remove(key)
+                elif not row.is_ready or not indexes.is_whole(made, key):
+                    await self._make(key, row.dimensions)
         known, made = await self._listed()
         for name in indexes.strays(made, known):
             await self._defined(name, indexes.drop(name))
@@ -66,14 +71,15 @@ class IndexSweep:
         async with self.resources.db.snapshot() as session:
             return await indexes.list_known(session), await indexes.list_made(session)
 
-    async def _register(self) -> None:
+    async def _register(self, batches: SweepBatches) -> None:
         settings = self.resources.settings
         memories = settings.tuning.scope_index_memories
         async with self.resources.db.transaction() as session:
             if not await indexes.can_be_used(session):
                 return
             known = await indexes.list_known(session)
-            likely = await indexes.list_likely(session, memories, settings.tuning.max_scope_indexes)
+            search = batches.search(settings.tuning.max_scope_indexes)
+            likely = await indexes.list_likely(session, memories, search)
             most = await self._most(session)
             left = most - len(known)
             for key in likely:
@@ -83,8 +89,9 @@ class IndexSweep:
                     if most < settings.tuning.max_scope_indexes:
                         log.warning("scope_index.too_many_shards", most=most)
                     return
-                if (vectors := await indexes.count(session, key)) >= memories:
-                    left -= await indexes.register(session, key, vectors)
+                async with batches.alone(key), session.begin_nested():
+                    if (vectors := await indexes.count(session, key)) >= memories:
+                        left -= await indexes.register(session, key, vectors)
 
     async def _most(self, session: Session) -> int:
         """Return how many scopes may have indexes, of which every shard has a part."""

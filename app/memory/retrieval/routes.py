@@ -1,6 +1,6 @@
 """Routes of retrieval. Source: wire specification, sections 7 and 11."""
 
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.memory.retrieval.schemas import (
@@ -10,6 +10,7 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesResponse,
 )
 from app.memory.retrieval.services.retrieval import RetrievalService
+from app.web.answers import json_answer
 from app.web.context import Context
 from app.web.demands import LIST, SEARCH, Demand
 from app.web.names import EnginePath
@@ -35,7 +36,7 @@ _HEADER = "x-memory-bank-retrieval"
 )
 async def retrieve_memories(
     context: Context, engine: EnginePath, body: RetrieveMemoriesRequest
-) -> JSONResponse:
+) -> Response:
     """Return the memories of exactly one scope: best for a query first, or newest first.
 
     While the embedding model is away, a search uses words alone, and the response has the header
@@ -43,7 +44,7 @@ async def retrieve_memories(
     """
     retrieved = await RetrievalService.of(context.resources).retrieve(engine, body)
     headers = {_HEADER: "lexical"} if retrieved.is_without_vectors else None
-    return JSONResponse(retrieved.response, headers=headers)
+    return await json_answer(retrieved.response, headers)
 
 
 @router.post(

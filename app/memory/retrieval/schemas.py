@@ -187,8 +187,9 @@ class RetrieveMemoriesResponse(WireModel):
     )
     omitted_count: int | None = Field(
         None,
-        description="Only with a `maxDistance` of the request or the engine: the number of the best"
-        " `topK` that were left out because they are farther.",
+        description="The number of memories that were left out: of the best `topK`, those farther"
+        " than the `maxDistance` of the request or the engine, and those for which the response has"
+        " no room. Absent where there was no such distance, and room for all.",
     )
 
 

@@ -1,18 +1,21 @@
 """The wire form of revisions. Source: wire specification, section 6."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StrictInt
 
 from app.kernel.names import EngineName, MemoryName, RevisionName
+from app.kernel.wire.archived import Int64Id, Moment, Past, StoredId, Text
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.answers import NamedMemory
+from app.memory.memories.schemas.archived import ArchivedContent, EtagText, StoredMemoryName
 from app.memory.memories.schemas.memories import MemoryContentFields, SingleRevisionFields
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
 from app.memory.revisions.store.repository import ReadRevision
+from app.platform.operations.schemas import StoredAnswer, StoredEntry
 
 
 class RollbackMemoryRequest(SingleRevisionFields):
@@ -66,7 +69,9 @@ class ExtractedMemory(WireModel):
     fact: str | None = Field(
         None, description="Statement as it was extracted; absent for a field of a profile."
     )
-    context: str | None = Field(None, description="Source of the statement, in words.")
+    context: str | None = Field(
+        None, description="Words of the conversation that it rests on; absent for a given fact."
+    )
     structured_data: dict[str, Any] | None = Field(
         None, description="Value of a field of a profile; absent for a fact."
     )
@@ -187,3 +192,33 @@ class ListRevisionLabelsResponse(WireModel):
     next_page_token: str | None = Field(
         None, description="Token of the next page, for `pageToken`; absent on the last page."
     )
+
+
+class ArchivedRevision(ArchivedContent):
+    """The columns of a revision in an archive."""
+
+    revision_id: Int64Id
+    action: Action
+    memory_expire_time: Moment | None
+    labels: RevisionLabels
+    extracted_memories: list[ExtractedMemory]
+    author: Text | None
+    prompt_version: Text | None
+    operation_id: StoredId | None
+    caller: Text | None
+    restored_revision_id: Int64Id | None
+    redact_time: Past | None
+    create_time: Past
+    expire_time: Moment
+
+
+class _StoredPlan(StoredEntry):
+    memory: StoredMemoryName
+    etag: EtagText
+    restored_revision: Annotated[str, Field(pattern=r"/[1-9][0-9]{0,17}$")]
+
+
+class StoredRollbackPreview(StoredAnswer):
+    """The stored answer of a rollback that was only planned."""
+
+    planned_changes: tuple[_StoredPlan]

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.pages import Slice, exported
+from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
@@ -113,7 +113,7 @@ class RevisionService:
         async with db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
 
-        async def read(page: Slice) -> Sequence[ReadRevision]:
+        async def read(page: Slice) -> ReadRows[ReadRevision]:
             async with db.snapshot(statement_seconds=clause.seconds) as session:
                 return await repository.list_page(
                     session, engine.engine, None, wanted, clock.now(), page

@@ -161,5 +161,5 @@ async def restore_engine(
         await gate.auditor.record(session, event)
 
     charge = partial(gate.charge_part, caller, engine.engine, _RESTORE_DEMAND.cost)
-    wanted = RestoreRequest(engine, bool(extend_recovery), once, record_end)
+    wanted = RestoreRequest(engine, bool(extend_recovery), caller.reach, once, record_end)
     return await Restore(context.resources, wanted, charge).run(pieces(request))

@@ -32,4 +32,9 @@ class RestoreReasoningEngineResponse(WireModel):
         description="Memories, sessions, namespaces and artifacts that have expired; the next"
         " sweep removes them."
     )
+    converted: dict[str, int] = Field(
+        {},
+        description="Number of values that a former release stored in another form, and that were"
+        " converted, by kind and field, such as `event.content`.",
+    )
     warnings: list[str] = Field(description="Sentences for the person who restores.")

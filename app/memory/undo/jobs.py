@@ -120,6 +120,10 @@ class _Undo:
             targets = await repository.list_targets(
                 session, operation, page, now, for_update=for_update
             )
+            if not targets and not last:
+                targets = await repository.list_deleted(
+                    session, operation, now, for_update=for_update
+                )
             yield targets
             if len(targets) < limit:
                 return

@@ -34,8 +34,10 @@ class UndoneMemory(WireModel):
         description="`DELETED`: it did not exist before the operation. `UPDATED`: it has its"
         " earlier content again. `RESTORED`: it was deleted, and exists again."
     )
-    previous_revision: str = Field(
-        description="Full name of the last revision that the operation made of it."
+    previous_revision: str | None = Field(
+        None,
+        description="Full name of the last revision that the operation made of it; absent: it kept"
+        " none.",
     )
 
 

@@ -1,6 +1,6 @@
 """Registers audit."""
 
-from app.adapters.resources import Sweep
+from app.adapters.batches import swept
 from app.platform.audit.jobs import remove_old
 from app.platform.audit.routes import router
 from app.web.feature import Feature
@@ -8,5 +8,5 @@ from app.web.feature import Feature
 FEATURE = Feature(
     "audit",
     routers=(router,),
-    sweeps=(Sweep("audit events", remove_old),),
+    sweeps=(swept("audit events", remove_old),),
 )

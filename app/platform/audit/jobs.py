@@ -1,10 +1,16 @@
 """The sweep of the audit log."""
 
-from app.adapters.batches import in_batches
-from app.adapters.resources import Resources
-from app.platform.audit.service import AuditService
+from datetime import timedelta
+from functools import partial
+
+from app.adapters.batches import SweepBatches
+from app.platform.audit.store import repository
 
 
-async def remove_old(resources: Resources) -> int:
+async def remove_old(batches: SweepBatches) -> int:
     """Remove events past their time; return how many."""
-    return await in_batches(resources, AuditService.of(resources).remove_old)
+    kept = batches.resources.settings.audit_retention_seconds
+    if kept is None:
+        return 0
+    select = partial(repository.select_old, timedelta(seconds=kept))
+    return await batches.remove(select, repository.remove_old)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ from prometheus_client import Counter
 from typing_extensions import override
 
 from app.adapters.db.filters import Clause, read_filter
-from app.adapters.db.pages import Slice, exported
+from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
@@ -122,19 +121,12 @@ class AuditService(Auditor):
         async for rows in exported(repository.KEY, partial(self._page, engine_id, clause)):
             yield [AuditEvent.from_row(row) for row in rows]
 
-    async def remove_old(self, session: Session, limit: int) -> int:
-        """Remove events past their retention; return their number; for a sweep."""
-        kept = self.settings.audit_retention_seconds
-        if kept is None:
-            return 0
-        return await repository.remove_old(session, timedelta(seconds=kept), limit)
-
     def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
         return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)
 
     async def _page(
         self, engine_id: int | None, clause: Clause, page: Slice
-    ) -> Sequence[AuditEventRow]:
+    ) -> ReadRows[AuditEventRow]:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             if engine_id is None:
                 return await repository.list_page_of_all(session, clause.condition, page)

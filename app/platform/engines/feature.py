@@ -1,7 +1,8 @@
 """Registers engines."""
 
+from app.adapters.resources import Archived
 from app.platform.engines.routes import children, router
-from app.platform.engines.schemas import AnsweredEngine
+from app.platform.engines.schemas import AnsweredEngine, ArchivedEngine
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -9,4 +10,5 @@ FEATURE = Feature(
     routers=(children, router),
     kinds=("engines.create", "engines.update"),
     answers={"ReasoningEngine": AnsweredEngine},
+    archived=Archived({"engine": ArchivedEngine}),
 )

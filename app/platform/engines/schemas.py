@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.fieldmask import FIELD
+from app.kernel.wire.archived import ArchivedRow, Past
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import Labels
 from app.kernel.wire.scalars import Timestamp
@@ -163,3 +164,14 @@ class ListReasoningEnginesResponse(WireModel):
     next_page_token: str | None = Field(
         None, description="Token of the next page, for `pageToken`; absent on the last page."
     )
+
+
+class ArchivedEngine(ArchivedRow):
+    """The columns of an engine in an archive."""
+
+    display_name: str | None = Field(max_length=_MAX_NAME_CHARS)
+    description: str | None = Field(max_length=_MAX_DESCRIPTION_CHARS)
+    labels: Labels
+    bank_config: MemoryBankConfig | None
+    encryption_spec: EncryptionSpec | None
+    create_time: Past

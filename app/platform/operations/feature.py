@@ -1,13 +1,16 @@
 """Registers operations."""
 
-from app.adapters.batches import batched
-from app.adapters.resources import Sweep
+from functools import partial
+
+from app.adapters.batches import batched, swept
+from app.adapters.resources import Archived
 from app.platform.operations.routes import router
-from app.platform.operations.schemas import AnsweredEmpty
+from app.platform.operations.schemas import AnsweredEmpty, ArchivedOperation
 from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
 from app.platform.operations.store.examinations import EXAMINATIONS
+from app.platform.operations.store.tables import OperationRow, RequestIdRow
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -15,10 +18,14 @@ FEATURE = Feature(
     routers=(router,),
     answers={"Empty": AnsweredEmpty},
     sweeps=(
-        Sweep("operations", batched(erasure.remove_old)),
-        Sweep("requests of failed operations", forget_old_requests),
+        *(
+            batched(name, partial(erasure.select_old, table), partial(erasure.remove_old, table))
+            for name, table in (("operations", OperationRow), ("request ids", RequestIdRow))
+        ),
+        swept("requests of failed operations", forget_old_requests),
     ),
     erasures=erasure.ERASURES,
     examinations=EXAMINATIONS,
+    archived=Archived({"operation": ArchivedOperation}),
     gauges={"operations": metrics.refresh},
 )

@@ -4,11 +4,12 @@ Source: google.longrunning.Operation; the metadata types are those of the Memory
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from app.kernel.wire.archived import ArchivedRow, Ending, KindName, Past, StoredId, Text
 from app.kernel.wire.base import Empty, WireModel
 from app.kernel.wire.scalars import Timestamp, format_timestamp
 from app.platform.operations.logic.states import OperationState
@@ -129,3 +130,71 @@ class ListOperationsResponse(WireModel):
     next_page_token: str | None = Field(
         None, description="Token of the next page, for `pageToken`; absent on the last page."
     )
+
+
+class StoredEntry(BaseModel):
+    """A part of a stored answer: what is read of it; the rest is returned as it is."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+
+
+class _Named(StoredEntry):
+    name: str
+
+
+class _Changed(StoredEntry):
+    memory: _Named
+
+
+class StoredAnswer(StoredEntry):
+    """A stored answer: what undo reads of it, whatever its kind."""
+
+    type_url: Text = Field(alias="@type")
+    generated_memories: list[_Changed] = []
+    undone_memories: list[_Changed] = []
+    memories: list[_Named] = []
+
+
+class _StoredDetail(StoredEntry):
+    type_url: Text = Field(alias="@type")
+
+
+def _check_reason(details: list[_StoredDetail]) -> list[_StoredDetail]:
+    if not isinstance((details[0].model_extra or {}).get("reason"), str):
+        raise ValueError("must begin with a detail that has a reason")  # noqa: TRY004 - pydantic reads ValueError
+    return details
+
+
+class _StoredError(BaseModel):
+    """An error as it is stored: a google.rpc.Status whose first detail has the reason."""
+
+    code: int = Field(ge=1, le=16)
+    message: str
+    details: Annotated[list[_StoredDetail], Field(min_length=1), AfterValidator(_check_reason)]
+
+
+class _StoredDetails(OperationMetadata):
+    """The account of an operation as it is stored, without its times."""
+
+    type_url: str = Field(alias="@type", pattern=r"^type\.googleapis\.com/[A-Za-z0-9.]{1,200}$")
+    generic_metadata: OperationTimes | None = None  # type: ignore[assignment]  # added to answers
+
+
+class ArchivedOperation(ArchivedRow):
+    """The columns of an operation in an archive; it has ended, or a worker would take it."""
+
+    untouched: ClassVar[frozenset[str]] = frozenset({"response", "error", "details", "scopes"})
+
+    operation_id: StoredId
+    memory_id: StoredId | None
+    kind: KindName
+    state: Literal["SUCCEEDED", "FAILED", "CANCELLED"]
+    response: StoredAnswer | None
+    error: _StoredError | None
+    details: _StoredDetails
+    create_time: Past
+    update_time: Past
+    start_time: Past | None
+    remove_time: Ending | None
+    attempts: int = Field(ge=0, le=1_000_000)
+    scopes: dict[str, list[str]] | None

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from app.adapters.batches import spread
-from app.adapters.resources import Sweep
+from app.adapters.batches import spread, swept
 from app.platform.upkeep import jobs
 from app.platform.upkeep.routes import router
 from app.platform.upkeep.service import DELETE_ENGINE, UpkeepService
@@ -23,10 +22,9 @@ FEATURE = Feature(
         ),
     ),
     sweeps=(
-        Sweep("engines", jobs.remove_deleted_engines),
-        Sweep(
-            "totals of gone engines",
-            spread(repository.find_gone_totals, repository.remove_gone_totals),
+        swept("engines", jobs.remove_deleted_engines),
+        spread(
+            "totals of gone engines", repository.find_gone_totals, repository.remove_gone_totals
         ),
     ),
     gauges={"sweeps": lambda resources: UpkeepService.of(resources).show_sweeps()},

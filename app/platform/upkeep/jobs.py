@@ -1,10 +1,15 @@
 """The worker's part of upkeep: the deletion of an engine, and the tick of the sweeps."""
 
+from collections.abc import Sequence
+
 import structlog
 
-from app.adapters.batches import in_batches
+from app.adapters.batches import SweepBatches
+from app.adapters.db.session import Session
+from app.adapters.db.spread import Key
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
+from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job
 from app.platform.processes.services.processes import Activity
@@ -26,7 +31,7 @@ async def delete_engine(job: Job, resources: Resources) -> None:
     engine_id, limit = job.claim.owned.engine_id, resources.settings.tuning.sweep_batch_rows
     while True:
         async with job.db.transaction() as session:
-            if await service.remove_engine_batch(session, engine_id, limit):
+            if not await service.remove_engine_batch(session, engine_id, limit):
                 await job.finish(session, EMPTY, {})
                 return
 
@@ -48,6 +53,16 @@ async def sweep_once(resources: Resources) -> None:
         log.warning("sweep.failed", reason=error.reason)
 
 
-async def remove_deleted_engines(resources: Resources) -> int:
-    """Remove hidden engines with all their rows; return the count, 0 if there are none."""
-    return await in_batches(resources, UpkeepService.of(resources).remove_deleted_engines)
+async def remove_deleted_engines(batches: SweepBatches) -> int:
+    """Remove hidden engines with all their rows, whatever the state of their operations.
+
+    Returns the number of rows.
+    """
+    service = UpkeepService.of(batches.resources)
+    limit = batches.resources.settings.tuning.sweep_batch_rows
+
+    async def remove(session: Session, engine_id: int, _: Sequence[Key]) -> int:
+        # With none left below it, the engine itself is the row.
+        return await service.remove_engine_batch(session, engine_id, limit) or 1
+
+    return await batches.spread(engines.find_deleted, remove, shared=1)

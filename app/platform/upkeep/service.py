@@ -112,27 +112,16 @@ class UpkeepService:
         async with self.resources.db.transaction() as session:
             return await ticks.take_tick(session, name, interval)
 
-    async def remove_deleted_engines(self, session: Session, limit: int) -> int:
-        """Continue the removal of hidden engines, whatever the state of their operations.
-
-        Returns:
-            `limit` while more rows may be left, else 0.
-        """
-        hidden = await engines.list_deleted(session, 1)
-        for engine_id in hidden:
-            await self.remove_engine_batch(session, engine_id, limit)
-        return limit if hidden else 0
-
-    async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> bool:
+    async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> int:
         """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
 
-        Runs in the caller's transaction. Returns True once the engine is gone.
+        Runs in the caller's transaction. Returns the number of rows, 0 once the engine is gone.
         """
         for remove in self._registry.children:
-            if await remove(session, engine_id, limit):
-                return False
+            if count := await remove(session, engine_id, limit):
+                return count
         await engines.remove(session, engine_id)
-        return True
+        return 0
 
     @property
     def _registry(self) -> Registry:

@@ -1,6 +1,8 @@
 """Registers usage."""
 
+from app.adapters.resources import Archived
 from app.platform.usage.routes import router
+from app.platform.usage.schemas import ArchivedUsage
 from app.platform.usage.services import metrics
 from app.platform.usage.store import repository
 from app.web.feature import Feature
@@ -9,5 +11,6 @@ FEATURE = Feature(
     "usage",
     routers=(router,),
     children=repository.remove_of_engine,
+    archived=Archived({"usage": ArchivedUsage}),
     gauges={"usage": metrics.refresh},
 )

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, PastDay, Text
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.platform.usage.logic.costs import Sums, money
@@ -175,3 +176,16 @@ def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
         "model_milliseconds": total.milliseconds,
         "cost": money([line.cost for line in lines], currency),
     }
+
+
+class ArchivedUsage(ArchivedRow):
+    """The columns of a day's usage in an archive."""
+
+    day: PastDay
+    model_id: Text
+    kind: KindName
+    calls: Count
+    input_tokens: Count
+    output_tokens: Count
+    milliseconds: Count
+    cost: Amount | None

@@ -1,10 +1,10 @@
 """Registers the console."""
 
-from app.adapters.resources import Sweep
+from app.adapters.batches import swept
 from app.surfaces.console import sessions
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "console",
-    sweeps=(Sweep("ended sessions of the console", sessions.remove_ended),),
+    sweeps=(swept("ended sessions of the console", sessions.remove_ended),),
 )

@@ -13,8 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.adapters.batches import in_batches
-from app.adapters.db.session import Session
+from app.adapters.batches import SweepBatches
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
@@ -152,15 +151,13 @@ class Sessions:
             await repository.remove_of_key(session, key_id)
 
 
-async def remove_ended(resources: Resources) -> int:
+async def remove_ended(batches: SweepBatches) -> int:
     """Remove sessions that have ended; return the count; for a sweep."""
-    if not resources.settings.console:
+    settings = batches.resources.settings
+    if not settings.console:
         return 0
-    return await in_batches(resources, partial(_remove_ended, _life(resources.settings)))
-
-
-async def _remove_ended(life: SessionLife, session: Session, limit: int) -> int:
-    return await repository.remove_ended(session, life, limit)
+    select = partial(repository.select_ended, _life(settings))
+    return await batches.remove(select, repository.remove_ended)
 
 
 def cookie_name(request: Request) -> str:

@@ -5,10 +5,12 @@ Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 from fastapi import Request, Response
+from fastapi.responses import JSONResponse
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
@@ -19,6 +21,12 @@ from app.surfaces.mcp.paths import PATH
 from app.web.demands import Demand
 from app.web.routing import Router
 
+_INVALID_REQUEST = -32600
+_NO_ID = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": _INVALID_REQUEST, "message": "id must be a string or an integer."},
+}
 _SERVER = "app.surfaces.mcp.server"
 _Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -38,7 +46,18 @@ async def call_mcp(request: Request) -> Response:
     """Answer a message of an MCP client."""
     connection = await McpConnection.of(request, request.path_params.get("engine"))
     setattr(request.state, CONNECTION, connection)
+    if not _has_fitting_id(getattr(request.state, "json", {})):
+        return JSONResponse(_NO_ID, 400)
     return _Answer(await request.body())
+
+
+def _has_fitting_id(message: Mapping[str, Any]) -> bool:
+    """Return True if a message has an id that its answer can repeat, or none, as a notification.
+
+    The SDK takes a message with any other id for a notification, and gives no answer.
+    """
+    given = message.get("id", "")
+    return isinstance(given, str | int) and not isinstance(given, bool)
 
 
 class _Answer(Response):

@@ -159,7 +159,16 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
     result = {"memories": changes, "not_stored": not_stored, "operation": name}
     if reasons:
         result["reasons"] = dict(reasons)
-    return ToolAnswer(text, result)
+    return _telling_of_masks(ToolAnswer(text, result), operation)
+
+
+def _telling_of_masks(answer: ToolAnswer, operation: Json) -> ToolAnswer:
+    """Return an answer that also says which kinds of values were not stored, and how many."""
+    masked = operation["metadata"]["maskedCounts"]
+    if not masked:
+        return answer
+    result = {**answer.result, "masked": dict(masked)}
+    return ToolAnswer(f"{answer.text}\n{texts.masked_line(masked)}", result)
 
 
 async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAnswer:
@@ -184,7 +193,8 @@ async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAns
     )
     # As it was stored: privacy rules may have masked a part.
     before, after = texts.fact_of(memory), texts.fact_of(changed["response"])
-    return ToolAnswer(texts.updated(before, after, asked.id), {"before": before, "after": after})
+    answer = ToolAnswer(texts.updated(before, after, asked.id), {"before": before, "after": after})
+    return _telling_of_masks(answer, changed)
 
 
 async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAnswer:

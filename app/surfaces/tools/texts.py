@@ -88,6 +88,12 @@ def change_lines(changes: Sequence[Entry], not_stored: int, reasons: Mapping[str
     return "\n".join(lines) or "Nothing was stored."
 
 
+def masked_line(counts: Mapping[str, int]) -> str:
+    """Return the sentence about sensitive values that were left out."""
+    listed = ", ".join(f"{kind} {count}" for kind, count in counts.items())
+    return f"Masked as sensitive, and not stored: {listed}."
+
+
 def _change_line(change: Entry) -> str:
     values = {"was": "unknown", **change}
     shown = {name: one_line(str(value)) for name, value in values.items()}

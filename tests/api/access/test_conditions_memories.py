@@ -217,4 +217,4 @@ async def test_what_the_key_writes_while_the_model_is_away_is_kept(
     await create_memory(mine, "New.", SCOPES["mine"])
     ok(await mine.patch("/memories/mine", json={"fact": "Changed."}))
     embedder.failure = None
-    assert await Backlog(resources).run() == 2
+    assert await Backlog.of(resources).run() == 2

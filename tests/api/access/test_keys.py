@@ -147,23 +147,23 @@ async def test_a_page_token_of_another_list_is_refused(client: httpx.AsyncClient
 
 
 _ROLES = "must be one of viewer, user, editor, admin"
-_SIZE = "list should have at least 1 item after validation, not 0."
+_SIZE = "must have at least 1 item; got 0."
 _VALUE = "must have 1 to 1024 characters, without *"
 
 
 @in_one_test(
     ("fields", "field", "description"),
     [
-        ({"displayName": None}, "displayName", "input should be a valid string."),
-        ({"displayName": ""}, "displayName", "string should have at least 1 character."),
+        ({"displayName": None}, "displayName", "must be a string."),
+        ({"displayName": ""}, "displayName", "must have at least 1 character."),
         ({"displayName": " "}, "displayName", "must be printable, and not blank"),
         ({"displayName": "a\x1b[2Jb"}, "displayName", "must be printable, and not blank"),
-        ({"displayName": "x" * 257}, "displayName", "string should have at most 256 characters."),
+        ({"displayName": "x" * 257}, "displayName", "must have at most 256 characters."),
         ({"roles": []}, "roles", _SIZE),
         ({"roles": ["owner"]}, "roles[0]", _ROLES),
         ({"roles": ["user", 0]}, "roles[1]", _ROLES),
         ({"roles": ["USER"]}, "roles[0]", _ROLES),
-        ({"roles": "user"}, "roles", "input should be a valid list."),
+        ({"roles": "user"}, "roles", "must be a list."),
         ({"roles": None}, "body", "must have at least one of roles and permissions"),
         ({"permissions": []}, "permissions", _SIZE),
         ({"projects": []}, "projects", _SIZE),
@@ -194,12 +194,12 @@ _VALUE = "must have 1 to 1024 characters, without *"
         (
             {"scopeConditions": {"user_id": 42}},
             "scopeConditions.user_id",
-            "input should be a valid list.",
+            "must be a list.",
         ),
         (
             {"scopeConditions": {"user_id": [str(n) for n in range(101)]}},
             "scopeConditions.user_id",
-            "list should have at most 100 items after validation, not 101.",
+            "must have at most 100 items; got 101.",
         ),
         ({"ttl": "0s"}, "ttl", 'must be longer than "0s"'),
         ({"ttl": "315576000000s"}, "ttl", "must be a duration that ends before the year 10000."),

@@ -65,7 +65,7 @@ def _pages_of(database: Database, fails_at: int = 0) -> Iterator[list[int]]:
 
 
 def _is_page(statement: str) -> bool:
-    return "FROM audit_events" in statement
+    return statement.startswith("SELECT audit_events.")
 
 
 async def test_an_export_is_the_list_from_its_other_end(client: httpx.AsyncClient) -> None:
@@ -95,7 +95,7 @@ async def test_an_export_is_read_in_pieces(
     await _fill(database, 1_000, clock.now())
     with _pages_of(database) as pages:
         await exported(client, _URL)
-    assert pages == [200, 200, 200, 200, 200, 0]
+    assert pages == [101, 99] * 5 + [0]
 
 
 async def test_no_transaction_is_open_between_the_pieces(

@@ -167,9 +167,9 @@ async def test_two_policies_are_compared_side_by_side(
     assert "1 to 6: left out" in shown.text
     assert shown.forms[CONTEXT]["window0"] == "1"
     for wrong, words in (
-        ("strategy0=every_n&every0=x", "policy.every: input should be a valid integer"),
+        ("strategy0=every_n&every0=x", "policy.every: must be an integer"),
         ("strategy1=nothing", "policy.strategy: must be one of"),
-        ("limit=0", "tokenLimit: input should be greater"),
+        ("limit=0", "tokenLimit: must be greater"),
         (f"limit={'9' * 5_000}", "tokenLimit: "),
     ):
         assert words in (await page(viewer, f"{CONTEXT}?{wrong}")).text

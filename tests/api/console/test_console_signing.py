@@ -22,6 +22,7 @@ from tests.support.bank import count, ok
 from tests.support.console import MEMORIES, Page, browser, page, sign_in, submit
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import create_memory
+from tests.support.sweeping import sweep
 from tests.support.tokens import claims, publish, sign, token_app
 
 SIGN_IN = "/console/sign-in"
@@ -107,7 +108,7 @@ async def test_a_session_ends_when_it_is_idle_and_at_the_end_of_its_life(
         await sign_in(idle, ADMIN_KEY)
         clock.advance(timedelta(minutes=60))
         assert (await idle.get("/console")).status_code == 303
-    assert await sessions.remove_ended(resources) == 2
+    assert await sweep(resources, "ended sessions of the console") == 2
 
 
 async def test_the_cookie_is_secure_wherever_others_could_read_it(
@@ -224,7 +225,7 @@ async def test_the_console_is_served_unless_a_setting_says_otherwise(
             told = (await client.get("/", headers={"accept": "application/json"})).json()
         assert statuses == expected
         assert ("console" in told) == is_served
-        assert await sessions.remove_ended(other) == 0
+        assert await sweep(other, "ended sessions of the console") == 0
 
 
 def _with(resources: Resources, **settings: bool) -> Resources:

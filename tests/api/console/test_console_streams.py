@@ -7,12 +7,12 @@ import pytest
 
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.ingestion.services.sweeps import reopen
 from app.platform.operations.services.runner import Runner
 from tests.api.console.conftest import SignedIn
 from tests.support.bank import ok
 from tests.support.console import page, submit
 from tests.support.ingestion import IDLE, OSLO, TEA, MeddlingEmbedder, ingest
+from tests.support.sweeping import sweep
 
 STREAMS = "/console/e/1/streams"
 FLUSH = f"{STREAMS}/flush"
@@ -69,7 +69,7 @@ async def test_a_stream_that_rests_says_why_and_until_when(
     await ingest(client, TEA, OSLO)
     embedder.failure = InvalidArgument("The model is <b>not</b> there.", Reason.FIELD_INVALID)
     await runner.run_pending()
-    await reopen(resources)
+    await sweep(resources, "stranded streams")
     viewer = await signed_in("viewer")
     for url in (STREAMS, f"{STREAMS}?state=failing", f"{STREAMS}?state=waiting"):
         shown = await page(viewer, url)

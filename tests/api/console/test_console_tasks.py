@@ -85,7 +85,7 @@ async def test_cited_passages_are_marked_in_the_text(
     assert (FACT in answer.text, "<mark>" in answer.text) == (True, False)
     answer = await submit(user, NAMESPACE, NAMESPACE, question=" ")
     assert answer.status_code == 400
-    assert "query: string should match" in Page(answer).text
+    assert "query: must match" in Page(answer).text
     viewer = await signed_in("viewer")
     token = (await page(viewer, TASKS)).forms["/console/sign-out"]["token"]
     sent = {"requestId": "1", "question": QUESTION}

@@ -8,7 +8,6 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.ingestion.services.sweeps import reopen
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, field_of, ok
 from tests.support.cases import in_one_test
@@ -18,6 +17,7 @@ from tests.support.ingestion import IDLE, ingest
 from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import create_session, event
+from tests.support.sweeping import sweep
 from tests.support.tasks import store, text_output
 
 ERASED = (400, "FAILED_PRECONDITION", "SCOPE_BEING_ERASED")
@@ -57,7 +57,7 @@ async def test_streams_of_others_are_reopened_meanwhile(
         operation = await ingest(client, "I like tea.", scope=scope, **IDLE)
         ok(await client.post(f"{path_of(operation['name'])}:cancel"))
     ok(await _start(client))
-    assert await reopen(resources) == 1
+    assert await sweep(resources, "stranded streams") == 1
 
 
 async def test_nothing_is_written_to_a_scope_while_it_is_erased(

@@ -253,7 +253,7 @@ async def test_a_retry_reads_what_its_own_caller_may_read(
     await _fail(database, id_of(operation))
     path = path_of(operation["name"]).removeprefix("/")
     for bounds in ({"engines": ["1"]}, {"scope_conditions": {"user_id": ["7"]}}):
-        secret = await make_key(database, clock.now(), "admin", **bounds)  # type: ignore[arg-type]  # either of them
+        secret = await make_key(database, clock.now(), "admin", **bounds)
         async with client_with(app, secret) as narrow:
             ok(await narrow.get(path))
             assert refusal(await narrow.post(f"{path}:retry")) == GONE

@@ -49,7 +49,7 @@ async def test_a_merge_keeps_all_and_is_one_revision(
         "previousRevision": oldest["name"],
     }
     assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
-    assert newest["extractedMemories"] == [{"fact": COFFEE}]
+    assert newest["extractedMemories"] == [{"fact": COFFEE, "context": COFFEE}]
     assert newest["operation"] == operation["name"]
     assert newest["description"] == "mine"
 

@@ -83,7 +83,9 @@ async def test_a_contradiction_replaces_the_memory(
     assert change["action"] == "UPDATED"
     name = change["memory"]["name"].rpartition("/")[2]
     newest, oldest = ok(await client.get(f"/memories/{name}/revisions"))["memoryRevisions"]
-    assert newest["extractedMemories"] == [{"fact": "I love coffee now."}]
+    assert newest["extractedMemories"] == [
+        {"fact": "I love coffee now.", "context": "I love coffee now."}
+    ]
     assert newest["author"] == "scripted:1"
     assert newest["promptVersion"] == "3"
     assert oldest["fact"] == "I love tea."

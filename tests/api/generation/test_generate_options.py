@@ -37,8 +37,12 @@ async def test_labels_and_extracted_memories_are_on_every_revision(
     assert [one["action"] for one in (deleted, updated, created)] == [
         *("DELETED", "UPDATED", "CREATED")
     ]
-    assert created["extractedMemories"] == [{"fact": "I live in Paris."}]
-    assert updated["extractedMemories"] == [{"fact": "I live in Berlin."}]
+    assert created["extractedMemories"] == [
+        {"fact": "I live in Paris.", "context": "I live in Paris."}
+    ]
+    assert updated["extractedMemories"] == [
+        {"fact": "I live in Berlin.", "context": "I live in Berlin."}
+    ]
     assert len(deleted["extractedMemories"]) == 1
     assert {one["author"] for one in (deleted, updated, created)} == {"builtin-rules/2"}
 

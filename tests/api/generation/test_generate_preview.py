@@ -60,7 +60,7 @@ async def test_nothing_is_written_and_everything_is_told(
             "etag": "1",
             "before": {"fact": PARIS},
             "after": {"fact": BERLIN, "topics": PERSONAL},
-            "extractedMemories": [{"fact": BERLIN}],
+            "extractedMemories": [{"fact": BERLIN, "context": BERLIN}],
         },
         "DELETED": {
             "action": "DELETED",
@@ -68,13 +68,15 @@ async def test_nothing_is_written_and_everything_is_told(
             "memory": {"name": chess["name"]},
             "etag": "1",
             "before": {"fact": "I like chess."},
-            "extractedMemories": [{"fact": "I like chess"}],
+            "extractedMemories": [
+                {"fact": "I like chess", "context": "Please forget that I like chess."}
+            ],
         },
         "CREATED": {
             "action": "CREATED",
             "reason": "new",
             "after": {"fact": TEA, "topics": PREFERENCES},
-            "extractedMemories": [{"fact": TEA}],
+            "extractedMemories": [{"fact": TEA, "context": TEA}],
         },
     }
 

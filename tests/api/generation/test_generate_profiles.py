@@ -152,7 +152,9 @@ async def test_a_model_fills_changes_and_clears(
     assert (await _profile_of(client)).keys() == {"age", "pets", "tone"}
     newest = (await history(client, path_of(updated["memory"]["name"])))[0]
     assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
-    assert newest["extractedMemories"] == [{"structuredData": {"pets": ["dog"]}}]
+    assert newest["extractedMemories"] == [
+        {"context": "I have a dog now", "structuredData": {"pets": ["dog"]}}
+    ]
 
 
 async def test_what_was_not_said_or_does_not_fit_is_counted(

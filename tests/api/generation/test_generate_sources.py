@@ -77,6 +77,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "fact": TEA,
         "scope": USER,
         "topics": [PREFERENCES],
+        "context": TEA,
         "memoryType": "NATURAL_LANGUAGE_COLLECTION",
         "createTime": "2026-01-15T12:00:00Z",
         "updateTime": "2026-01-15T12:00:00Z",

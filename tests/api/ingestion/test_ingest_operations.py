@@ -16,7 +16,6 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
 from app.memory.ingestion.services.streams import StreamService
-from app.memory.ingestion.services.sweeps import reopen
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -39,6 +38,7 @@ from tests.support.ingestion import (
 )
 from tests.support.operations import path_of
 from tests.support.queue import overwrite, stored
+from tests.support.sweeping import sweep
 from tests.support.undo import undo
 from tests.support.usage import record
 
@@ -314,7 +314,7 @@ async def test_the_sweep_leaves_open_operations_alone(
     client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
     first = await ingest(client, TEA, **IDLE)
-    await reopen(resources)
+    await sweep(resources, "stranded streams")
     assert await count(database, OperationRow) == (1,)
     assert (await ingest(client, OSLO, **IDLE))["name"] == first["name"]
 

@@ -11,7 +11,6 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.ingestion.services.sweeps import reopen
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, listed, ok, refusal
 from tests.support.bound import bound_client
@@ -30,6 +29,7 @@ from tests.support.ingestion import (
     rule,
 )
 from tests.support.operations import USER, path_of
+from tests.support.sweeping import sweep
 
 BROKEN = InvalidArgument("The model is not there.", Reason.FIELD_INVALID)
 THEIRS = {"user_id": "7"}
@@ -105,7 +105,7 @@ async def test_a_stream_that_rests_tells_why_and_until_when(
     assert (found["operation"], found["lastError"]) == (first["name"], failed["error"])
     assert found.keys().isdisjoint({"nextGenerateTime", "retryTime"})
     # A worker then opens the next operation, which takes the work up when the stream has rested.
-    assert await reopen(resources) == 1
+    assert await sweep(resources, "stranded streams") == 1
     found = await _only(client)
     second = await read(client, {"name": found["operation"]})
     assert second["metadata"]["failedOperation"] == first["name"] != second["name"]
@@ -164,7 +164,7 @@ async def test_streams_are_filtered(
     embedder.failure = BROKEN
     await ingest(client, TEA, streamId="failed")
     await runner.run_pending()
-    await reopen(resources)
+    await sweep(resources, "stranded streams")
     clock.advance(timedelta(minutes=1))
     await ingest(client, TEA, OSLO, DOG, **IDLE, streamId="waits", scope=THEIRS)
     for text, expected in (

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import httpx
@@ -12,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.adapters.db.spread import change_found
+from app.adapters.db.spread import RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.limits.store import repository as totals
@@ -24,6 +23,7 @@ from tests.support.generation import run, said
 from tests.support.locks import until_waiting
 from tests.support.operations import USER, create_memory
 from tests.support.sessions import append, event, new_path
+from tests.support.sweeping import batch
 from tests.support.totals import held, recounted, waiting
 
 _STEPS = 100
@@ -201,10 +201,8 @@ async def test_whatever_is_done_the_totals_are_those_of_a_recount(
     assert len(caller.done) >= 15
 
 
-async def _add_up(database: Database, limit: int) -> int:
-    _, counts = await change_found(
-        database, partial(totals.find_addable, limit=limit), totals.add_up
-    )
+async def _add_up(resources: Resources, limit: int) -> int:
+    _, counts = await batch(resources, totals.find_addable, totals.add_up, limit)
     return sum(counts)
 
 
@@ -233,16 +231,16 @@ async def test_the_sweep_adds_the_rows_of_connections_together(
 
 
 async def test_the_sweep_works_in_batches_of_all_engines(
-    client: httpx.AsyncClient, database: Database
+    client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
     for _ in range(3):
         name = (await create_engine(client))["name"]
         ok(await client.post(f"{API}/{name}/memories", json={"fact": "tea", "scope": USER}))
     before = await held(database)
     rows = len(await _rows(database))
-    assert await _add_up(database, 2) == 2
+    assert await _add_up(resources, 2) == 2
     assert await held(database) == before
-    assert await _add_up(database, 100) == rows - 2
+    assert await _add_up(resources, 100) == rows - 2
     assert [backend for _, backend in await _rows(database)] == [0, 0, 0]
     assert await held(database) == before
 
@@ -261,7 +259,7 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
 
 
 async def test_many_writers_and_sweeps_at_once_lose_nothing(
-    client: httpx.AsyncClient, database: Database
+    client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
     urls = [FIRST, *[f"{API}/{(await create_engine(client))['name']}" for _ in range(2)]]
 
@@ -271,7 +269,7 @@ async def test_many_writers_and_sweeps_at_once_lose_nothing(
 
     async def sweep() -> None:
         for _ in range(10):
-            await _add_up(database, 5)
+            await _add_up(resources, 5)
 
     await asyncio.gather(*(write(number) for number in range(45)), *(sweep() for _ in range(3)))
     found = await held(database)
@@ -307,7 +305,7 @@ async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(database: Dat
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:
-            keys = await totals.find_addable(sweep, 10)
+            keys = await totals.find_addable(sweep, RowSearch(10))
             assert await totals.add_up(sweep, 1, keys) == 1
             writing = asyncio.create_task(writer.execute(text(session.format("b"))))
             await until_waiting(database)

@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
+from app.adapters.db.spread import RowSearch
 from app.kernel.clock import FixedClock, SystemClock
 from app.kernel.errors import Reason, ResourceExhausted
 from app.platform.limits.services import rates
@@ -344,10 +345,8 @@ async def test_buckets_that_are_full_again_are_removed(
         await service.charge(caller(f"{number}"), None, 1)
     await pass_seconds(database, clock, claims.FULL_AFTER.total_seconds())
     await service.charge(KEY, None, 1)
-    async with database.transaction() as session:
-        assert await claims.remove_full(session, 2) == 2
-    assert await count(database, RateBucketRow) == (2,)
-    async with database.transaction() as session:
-        assert await claims.remove_full(session, 2) == 1
-        assert await claims.remove_full(session, 2) == 0
-    assert await count(database, RateBucketRow) == (1,)
+    for removed, left in ((2, 2), (1, 1), (0, 1)):
+        async with database.transaction() as session:
+            full = claims.select_full(session, RowSearch(2))
+            assert await claims.remove_full(session, full) == removed
+        assert await count(database, RateBucketRow) == (left,)

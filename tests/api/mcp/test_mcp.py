@@ -13,11 +13,11 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
-from tests.support.bank import configure
+from tests.support.bank import configure, ok
 from tests.support.errors import refusal
 from tests.support.keys import make_key
 from tests.support.tokens import ISSUER, publish, token_app
-from tests.support.tools import app_with, made, mcp, mcp_call
+from tests.support.tools import app_with, made, mcp, mcp_call, mcp_message
 
 MINE = "/mcp?scope.user_id=42"
 
@@ -354,3 +354,29 @@ async def test_the_whole_list_of_tools_is_short(app: FastAPI, client: httpx.Asyn
     assert client is not None
     for path in ("/mcp", MINE):
         assert len((await mcp(app, ADMIN_KEY, "tools/list", path=path)).text) <= 16_000
+
+
+@pytest.mark.parametrize("given", [None, True, 1.5, [], {}, [1], {"a": 1}])
+async def test_a_message_whose_id_cannot_be_repeated_is_refused(app: FastAPI, given: Any) -> None:
+    headers, message = mcp_message("tools/list", None)
+    answer = await _post(app, headers, {**message, "id": given})
+    assert answer.status_code == 400
+    assert answer.json() == {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": -32600, "message": "id must be a string or an integer."},
+    }
+
+
+@pytest.mark.parametrize("given", ["a", "", 0, -7, 2**53])
+async def test_a_message_has_its_id_back(app: FastAPI, given: Any) -> None:
+    headers, message = mcp_message("tools/list", None)
+    answer = ok(await _post(app, headers, {**message, "id": given}))
+    assert answer["id"] == given
+
+
+async def _post(app: FastAPI, headers: Any, message: Any) -> httpx.Response:
+    sent = {"Authorization": f"Bearer {ADMIN_KEY}", **headers}
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        return await client.post("/mcp", json=message, headers=sent)

@@ -15,7 +15,6 @@ from app.adapters.llm.factory import open_models
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
-from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from app.process.worker import make_runner
@@ -31,6 +30,7 @@ from tests.support.model_server import ModelServer, status
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.queue import overwrite, stored
 from tests.support.scripted import facts
+from tests.support.sweeping import sweep
 
 TEA = "I like tea."
 CANARY = "I like canary7f3a."
@@ -159,11 +159,11 @@ async def test_a_request_is_kept_for_its_time_alone(
     path = await _failed(client, runner)
     row = id_of({"name": path})
     clock.advance(timedelta(seconds=172_799))
-    assert await forget_old_requests(served) == 0
+    assert await sweep(served, "requests of failed operations") == 0
     clock.advance(timedelta(seconds=1))
     assert await _refused(client, path) == NOT_KEPT
     assert (await stored(database, row)).request is not None
-    assert await forget_old_requests(served) == 1
+    assert await sweep(served, "requests of failed operations") == 1
     assert (await stored(database, row)).request is None
     assert await _refused(client, path) == NOT_KEPT
 

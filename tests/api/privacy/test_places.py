@@ -13,7 +13,7 @@ from tests.support.errors import violations
 from tests.support.generation import given, run
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.rows import rows_with
-from tests.support.sessions import append, event, new_path, state, texts
+from tests.support.sessions import append, event, events, new_path, state, texts
 from tests.support.tasks import ARTIFACT, NAMESPACE, process, store, text_output, upload
 
 CARD = "4111 1111 1111 1111"
@@ -67,6 +67,9 @@ async def test_memories_that_callers_write_are_masked_by_every_method(
         await client.post("/memories:purge", json=purge),
     ):
         assert ok(answer)["metadata"]["maskedCounts"] == {"EMAIL": 1}
+    preview = {**why, "validateOnly": True}
+    undone = ok(await client.post(f"{path_of(created['name'])}:undo", json=preview))
+    assert undone["metadata"]["maskedCounts"] == {"EMAIL": 1}
     requests = [{"memory": {"scope": USER, "fact": SAID}}]
     batch = ok(await client.post("/memories:batchCreate", json={"requests": requests}))
     assert batch["metadata"]["maskedCounts"] == {"EMAIL": 1}
@@ -139,6 +142,37 @@ async def test_an_upload_that_rules_look_through_has_to_be_whole_and_short(
     assert answer.status_code == 413
     assert "sensitive" in answer.json()["error"]["message"]
     ok(await upload(client, long, ARTIFACT, "application/octet-stream"))
+
+
+async def test_names_and_codes_that_people_write_are_masked(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    """With a rule for all places; an activity is a name, in which the kind has no brackets."""
+    await configure(
+        client,
+        privacyConfig={
+            "rules": [{"kind": kind, "action": "MASK"} for kind in ("EMAIL", "CREDENTIAL")]
+        },
+    )
+    topics = [{"customMemoryTopicLabel": f"of {MAIL}"}]
+    created = ok(
+        await client.post("/memories", json={"scope": USER, "fact": "x", "topics": topics})
+    )
+    assert created["response"]["topics"] == [{"customMemoryTopicLabel": "of [EMAIL]"}]
+    path = await new_path(client, displayName=SAID)
+    assert ok(await client.get(path))["displayName"] == MASKED
+    ok(await client.patch(path, json={"displayName": f"{SAID} Again."}))
+    assert ok(await client.get(path))["displayName"] == f"{MASKED} Again."
+    await append(client, path, author=MAIL, errorCode=f"NO_{MAIL}")
+    ok(await client.post(f"{path}/exchanges", json={"input": "x", "output": "y", "agent": MAIL}))
+    shown = await events(client, path)
+    assert [one["author"] for one in shown] == ["[EMAIL]", "user", "[EMAIL]"]
+    assert shown[0]["errorCode"] == "[EMAIL]"
+    key = f"sk-{'a1b2' * 6}"
+    ok(await process(client, text_output("x"), activity=key, offPrompt=True))
+    ok(await store(client, text_output("x"), activity=f"{key}.fetch"))
+    assert await rows_with(database, MAIL) == {}
+    assert await rows_with(database, key) == {}
 
 
 def posted(path: str, **body: object) -> Send:

@@ -69,10 +69,10 @@ async def test_a_server_that_is_away_at_the_start_keeps_nobody_waiting(
         assert (await client.get("http://test/readyz")).status_code == 200
         ok(await client.post("/memories", json=TEA))
         await found_by(client)
-        assert await Backlog(resources).run() == 0
+        assert await Backlog.of(resources).run() == 0
         server.reset()
         await asyncio.sleep(0.05)
-        assert await Backlog(resources).run() == 1
+        assert await Backlog.of(resources).run() == 1
         assert await found_by(client)
 
 

@@ -68,7 +68,7 @@ async def embedder() -> AsyncIterator[ScriptedEmbedder]:
 def backlog(resources: Resources) -> Backlog:
     settings = resources.settings.model_copy(update={"embedding_retry_seconds": 0.05})
     object.__setattr__(resources, "settings", settings)
-    return Backlog(resources)
+    return Backlog.of(resources)
 
 
 async def waiting(resources: Resources) -> int:
@@ -161,7 +161,7 @@ async def test_a_fact_that_changes_while_it_is_embedded_waits_on(
         ok(await client.patch(path, json={"fact": "I like milk."}))
 
     new.meddle = meddle
-    backlog = Backlog(later.resources)
+    backlog = Backlog.of(later.resources)
     assert await backlog.run() == 0
     assert await waiting(resources) == 1
     assert await stored_vectors(resources) == {"I like milk.": []}
@@ -300,7 +300,7 @@ async def test_of_two_workers_each_takes_other_memories(
     new = NewEmbedder()
     new.model_id = embedder.model_id
     later = changed(resources, new).resources
-    counts = await asyncio.gather(*(Backlog(later).run() for _ in range(3)))
+    counts = await asyncio.gather(*(Backlog.of(later).run() for _ in range(3)))
     assert sum(counts) == 9
     assert sorted(new.texts) == facts
 
@@ -319,7 +319,7 @@ async def test_an_engine_whose_model_is_not_open_here_does_not_hold_up_others(
     ok(await later.client.post(f"{ENGINE_URL.rpartition('/')[0]}/{other}/memories", json=body))
     later.embedder.failure = None
 
-    assert await Backlog(later.resources).run() == 1
+    assert await Backlog.of(later.resources).run() == 1
 
     assert later.embedder.texts[-1] == "d"
     assert await waiting(resources) == 3

@@ -6,13 +6,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.reembedding import jobs
-from app.memory.reembedding.services.reembedding import ReembeddingService
 from app.memory.reembedding.services.work import Backlog
 from app.platform.engines.store import repository as engines
 from tests.support.bank import ENGINE_URL, Json, configure, ok, retrieved, roll_back
@@ -27,6 +27,7 @@ from tests.support.embedding import (
     wrong_vectors,
 )
 from tests.support.operations import create_memory, path_of
+from tests.support.sweeping import sweep
 
 FACTS = ["I like tea.", "I have a dog.", "I live in Rome.", "I play chess.", "I speak Dutch."]
 QUERY = {"similaritySearchParams": {"searchQuery": "Which one?", "topK": 1}}
@@ -78,18 +79,17 @@ async def test_vectors_of_the_former_model_are_removed_after_it(
     resources: Resources, now: Changed, clock: FixedClock
 ) -> None:
     await now.reembedded()
-    service = ReembeddingService.of(now.resources)
     assert set(map(len, (await stored_vectors(resources)).values())) == {2}
     for _ in range(2):
-        await service.remove_stale()
+        await sweep(now.resources, "stale vectors")
     assert set(map(tuple, (await stored_vectors(resources)).values())) == {(NEW,)}
     # A write that began under it may still end.
     async with resources.db.snapshot() as session:
-        assert len(await engines.list_with_stale_vectors(session, 10)) == 1
+        assert len(await engines.find_with_stale_vectors(session, RowSearch(10))) == 1
     clock.advance(AFTER_ALL_WRITES)
-    await service.remove_stale()
+    await sweep(now.resources, "stale vectors")
     async with resources.db.snapshot() as session:
-        assert await engines.list_with_stale_vectors(session, 10) == []
+        assert await engines.find_with_stale_vectors(session, RowSearch(10)) == []
 
 
 @pytest.mark.parametrize("path", ["reasoningEngines/1", "memoryBanks/1"])
@@ -188,7 +188,7 @@ async def test_cancelled_it_changes_nothing_and_the_next_goes_on(
     await create_memory(now.client, "I am new.")
     assert (await stored_vectors(resources))["I am new."] == [OLD]
     # The sweep leaves alone what the next one will use.
-    await ReembeddingService.of(now.resources).remove_stale()
+    await sweep(now.resources, "stale vectors")
     now.embedder.meddle = None
     now.embedder.calls.clear()
 
@@ -271,7 +271,7 @@ async def test_where_memories_keep_changing_the_last_few_wait_for_their_vectors(
     now.embedder.meddle = None
     assert done["response"]["embeddingModel"] == NEW
     assert len(await wrong_vectors(resources, now.embedder)) > 0
-    await Backlog(now.resources).run()
+    await Backlog.of(now.resources).run()
     assert await wrong_vectors(resources, now.embedder) == []
 
 
@@ -330,7 +330,7 @@ async def test_a_third_model_takes_the_place_of_one_that_was_never_brought(
     later = changed(resources, third, embedder)
     await later.reembedded()
     for _ in range(2):
-        await ReembeddingService.of(later.resources).remove_stale()
+        await sweep(later.resources, "stale vectors")
     assert set(map(tuple, (await stored_vectors(resources)).values())) == {("scripted/3",)}
 
 
@@ -344,7 +344,7 @@ async def test_reembedding_with_the_serving_model_removes_what_a_cancelled_one_l
     done = await back.reembedded()
     assert done["metadata"]["embeddedCount"] == len(FACTS)
     for _ in range(2):
-        await ReembeddingService.of(back.resources).remove_stale()
+        await sweep(back.resources, "stale vectors")
     assert set(map(tuple, (await stored_vectors(resources)).values())) == {(OLD,)}
 
 

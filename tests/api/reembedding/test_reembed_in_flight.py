@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 
+from app.adapters.db.spread import RowSearch
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -12,7 +13,6 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFi
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Creation
-from app.memory.reembedding.services.reembedding import ReembeddingService
 from app.memory.reembedding.services.work import Backlog
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -27,6 +27,7 @@ from tests.support.embedding import (
 )
 from tests.support.operations import USER, create_memory
 from tests.support.slow_writes import FIRST, SlowWriter
+from tests.support.sweeping import sweep
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ async def test_soon_after_the_end_of_the_write(
     await working
     assert (await stored_vectors(resources))["I am slow."] == [OLD]
 
-    assert await Backlog(now.resources).run() == 1
+    assert await Backlog.of(now.resources).run() == 1
 
     assert (await stored_vectors(resources))["I am slow."] == [OLD, NEW]
 
@@ -71,12 +72,12 @@ async def test_with_the_sweep_where_the_worker_was_gone_by_then(
     clock: FixedClock,
     embedder: ScriptedEmbedder,
 ) -> None:
-    service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
+    backlog = Backlog.of(now.resources)
     writer = SlowWriter(resources, embedder)
     await writer.begin()
     await now.reembedded()
-    await service.remove_stale()
-    await service.remove_stale()
+    await sweep(now.resources, "stale vectors")
+    await sweep(now.resources, "stale vectors")
     assert await backlog.run() == 0
     await writer.end()
     assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [OLD]}
@@ -84,9 +85,9 @@ async def test_with_the_sweep_where_the_worker_was_gone_by_then(
     clock.advance(AFTER_ALL_WRITES)
     # A pass that finds something is followed by another.
     for left, embedded in ((1, 1), (0, 0)):
-        await service.remove_stale()
+        await sweep(now.resources, "stale vectors")
         async with resources.db.snapshot() as session:
-            assert len(await engines.list_with_stale_vectors(session, 10)) == left
+            assert len(await engines.find_with_stale_vectors(session, RowSearch(10))) == left
         assert await backlog.run() == embedded
 
     assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [NEW]}
@@ -105,5 +106,5 @@ async def test_a_vector_that_came_too_late_is_not_kept(resources: Resources, now
         new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
         await ledger.create(session, writing, new)
     assert (await stored_vectors(resources))["I am late."] == []
-    assert await Backlog(now.resources).run() == 1
+    assert await Backlog.of(now.resources).run() == 1
     assert (await stored_vectors(resources))["I am late."] == [NEW]

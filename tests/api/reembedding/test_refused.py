@@ -97,7 +97,7 @@ async def test_what_it_refuses_is_found_by_its_words_and_waits(
     assert await count(resources.db, UnembeddedRow) == (1,)
     (found,) = await retrieve(now.client, **QUERY)
     assert found["memory"]["fact"] == "I play chess."
-    backlog = Backlog(now.resources)
+    backlog = Backlog.of(now.resources)
     assert await backlog.run() == 0
     # It was asked for a moment ago.
     picky.calls.clear()
@@ -111,7 +111,7 @@ async def test_a_model_that_takes_it_after_all_embeds_it(
 ) -> None:
     await now.reembedded()
     picky.refused = "\x00"
-    assert await Backlog(now.resources).run() == 1
+    assert await Backlog.of(now.resources).run() == 1
     assert (await stored_vectors(resources))["I play chess."] == [OLD, NEW]
 
 

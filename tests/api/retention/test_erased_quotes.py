@@ -4,13 +4,20 @@ import asyncio
 
 import httpx
 import pytest
+from sqlalchemy import select
 
+from app.adapters.db.session import Database
+from app.memory.memories.store.tables import MemoryRow
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, history, id_of, ok
-from tests.support.generation import given, run, said
+from tests.support.generation import run, said
+from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of
+from tests.support.rows import rows_with
+from tests.support.totals import held, recounted
 
 HOME = "I live in Berlin and work at Siemens."
+BOAT = "I own a boat."
 MOVED = "I live in Paris now, with my cat Minka."
 
 
@@ -55,9 +62,62 @@ async def test_erased_for_good_a_memory_is_quoted_nowhere(
     assert "Minka" not in told
     # Nothing else has changed, and what other operations quote stays.
     newest, oldest = await history(client, path_of(changed["name"]))
-    assert newest == {key: before[0][key] for key in before[0] if key != "extractedMemories"}
+    quoting = {"extractedMemories", "context"}
+    assert newest == {key: before[0][key] for key in before[0] if key not in quoting}
     assert oldest == before[1]
-    assert "'extractedMemories': [{'fact': 'I like green tea.'}]" in told
+    quote = {"fact": "I like green tea.", "context": "I like green tea."}
+    assert f"'extractedMemories': [{quote}]" in told
+
+
+async def test_a_context_is_gone_wherever_a_later_change_has_copied_it(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    """Contexts that callers have written stay."""
+    changed, made = await _moved(client, runner)
+    path = path_of(changed["name"])
+    quote = ok(await client.get(path))["context"]
+    assert "Minka" in quote
+    ok(await client.patch(path, json={"displayName": "home"}))
+    other = await create_memory(client, "I sing.", context=quote.replace("Minka", "Tom"))
+    before = ok(await client.get(path))
+    await _erase(client, "delete", made)
+    after = ok(await client.get(path))
+    assert after == {key: before[key] for key in before if key != "context"}
+    assert await rows_with(database, "Minka") == {}
+    assert "Tom" in ok(await client.get(path_of(other["name"])))["context"]
+    assert await held(database) == await recounted(database)
+
+
+async def test_what_no_revision_tells_of_is_found_by_its_message(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    source = said("I like tea, and I live in Oslo.", BOAT)
+    operation = await run(client, runner, source, disableMemoryRevisions=True)
+    by_fact = {
+        ok(await client.get(path_of(one["memory"]["name"])))["fact"]: one["memory"]
+        for one in operation["response"]["generatedMemories"]
+    }
+    assert len(by_fact) > 2
+    await _erase(client, "delete", next(one for fact, one in by_fact.items() if "Oslo" in fact))
+    left = ok(await client.get("/memories"))["memories"]
+    assert {one["fact"]: one.get("context") for one in left} == {
+        fact: BOAT if fact == BOAT else None for fact in by_fact if "Oslo" not in fact
+    }
+
+
+async def test_an_erasure_waits_for_a_change_of_what_it_takes_quotes_from(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    changed, made = await _moved(client, runner)
+    mine = select(MemoryRow.memory_id).where(
+        MemoryRow.engine_id == 1, MemoryRow.memory_id == id_of(changed)
+    )
+    async with database.engine.begin() as other:
+        await other.execute(mine.with_for_update())
+        erasing = asyncio.create_task(_erase(client, "delete", made))
+        await until_waiting(database)
+    await erasing
+    assert await rows_with(database, "Minka") == {}
 
 
 async def test_a_deletion_that_can_be_taken_back_takes_no_quote(
@@ -72,9 +132,15 @@ async def test_a_deletion_that_can_be_taken_back_takes_no_quote(
 async def test_memories_of_one_generation_are_erased_side_by_side(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
-    """Each erasure would write to the revisions of what the others erase."""
-    facts = [f"My lucky number {n} is {n * 7}." for n in range(5)]
-    operation = await run(client, runner, given(*facts), disableConsolidation=True)
+    """Each erasure would write to what the others erase, and to its revisions."""
+    facts = [
+        "I like tea.",
+        "I own a boat.",
+        "I live in Oslo.",
+        "I work at Initech.",
+        "I like jazz.",
+    ]
+    operation = await run(client, runner, said(" ".join(facts)), disableConsolidation=True)
     ids = [id_of(one["memory"]) for one in operation["response"]["generatedMemories"]]
     assert len(ids) == len(facts)
     query = {"permanent": True}

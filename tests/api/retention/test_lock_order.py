@@ -2,13 +2,12 @@
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 
 import httpx
 from sqlalchemy import Select, delete, select
 
 from app.adapters.db.session import Database
-from app.adapters.db.spread import change_found
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 from app.memory.retention.store.repository import (
@@ -20,6 +19,7 @@ from tests.support.bank import count, id_of, ok
 from tests.support.generation import given, start
 from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of
+from tests.support.sweeping import batch
 
 HISTORY = (RevisionRow, RevisionLabelRow)
 
@@ -69,14 +69,15 @@ async def test_an_erasure_takes_a_revision_before_its_labels(
 
 
 async def test_a_sweep_does_not_wait_for_a_revision_that_is_being_removed(
-    client: httpx.AsyncClient, clock: FixedClock, database: Database
+    client: httpx.AsyncClient, clock: FixedClock, resources: Resources, database: Database
 ) -> None:
     await create_memory(client, "tea", revisionTtl="60s")
     clock.advance(timedelta(seconds=60))
-    find = partial(find_expired_revisions, limit=10)
     revisions = select(RevisionRow.revision_id).where(RevisionRow.engine_id == 1)
     async with database.engine.begin() as other:
         await other.execute(revisions.with_for_update())
         async with asyncio.timeout(2):
-            assert await change_found(database, find, remove_expired_revisions) == (1, [0])
-    assert await change_found(database, find, remove_expired_revisions) == (1, [1])
+            skipping = await batch(resources, find_expired_revisions, remove_expired_revisions)
+            assert skipping == (1, [0])
+    removing = await batch(resources, find_expired_revisions, remove_expired_revisions)
+    assert removing == (1, [1])

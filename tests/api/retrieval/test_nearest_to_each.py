@@ -68,7 +68,7 @@ async def test_each_vector_finds_what_it_finds_alone(
     async with database.snapshot() as session:
         found = await nearest.find_nearest_to_each(session, query, model, vectors, 5)
     assert [[(near.memory_id, near.distance) for near in one] for one in found] == [
-        [(row.memory_id, distance) for row, distance in one] for one in alone
+        list(one.items()) for one in alone
     ]
     first = found[0][0]
     assert (first.fact, first.version) == ("Fact 7", 1)

@@ -154,7 +154,9 @@ async def test_a_new_value_is_a_revision_of_the_same_memory(
     newest, oldest = ok(await client.get(f"{path}/revisions"))["memoryRevisions"]
     assert changed["previousRevision"] == oldest["name"]
     assert (newest["structuredData"], oldest["structuredData"]) == ({"age": 35}, {"age": 34})
-    assert newest["extractedMemories"] == [{"structuredData": {"age": 35}}]
+    assert newest["extractedMemories"] == [
+        {"context": "I am 35 years old.", "structuredData": {"age": 35}}
+    ]
     assert newest["author"] == "builtin-rules/2"
     target = {"targetRevisionId": oldest["name"].rpartition("/")[2]}
     ok(await client.post(f"{path}:rollback", json=target))

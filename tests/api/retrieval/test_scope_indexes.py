@@ -186,7 +186,7 @@ async def test_a_search_does_not_need_the_index_that_it_was_told_of(
     async with resources.db.snapshot() as session:
         found = await find_nearest(session, query, key.model_id, vector, 100, index=ScopeIndex(16))
     assert len(found) == 100
-    at = {row.memory_id: place for place, (row, _) in enumerate(found)}
+    at = {memory_id: place for place, memory_id in enumerate(found)}
     wanted = [one for one in filled.nearest(vector, None, COUNT) if one in at]
     assert wanted == sorted(wanted, key=at.__getitem__)
 

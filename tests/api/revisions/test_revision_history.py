@@ -117,7 +117,7 @@ async def test_extracted_memories_are_only_where_generation_made_it(
     path = path_of(memory["name"])
     ok(await client.patch(path, json={"fact": "y"}))
     updated, created = await history(client, path)
-    assert created["extractedMemories"] == [{"fact": "I like tea."}]
+    assert created["extractedMemories"] == [{"fact": "I like tea.", "context": "I like tea."}]
     assert created["author"].startswith("builtin-rules/")
     assert not {"extractedMemories", "author"} & updated.keys()
 

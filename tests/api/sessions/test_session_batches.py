@@ -16,7 +16,7 @@ from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
 from app.platform.sessions.services.changes import Appended
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.settings.settings import Settings
-from tests.support.bank import GONE, TAKEN, Json, after, count, field_of, ok, refusal
+from tests.support.bank import GONE, TAKEN, Json, after, count, field_of, ok, refusal, wire
 from tests.support.cases import in_one_test
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 
@@ -66,7 +66,8 @@ async def test_an_exchange_is_two_events(
     assert "eventMetadata" not in first
     assert await _place(database) == (2, 1, True)
     session = ok(await client.get(path))
-    assert (session["etag"], session["updateTime"]) == ("2", after(clock))
+    just_after = wire(clock.now() + timedelta(microseconds=1))
+    assert (session["etag"], session["updateTime"]) == ("2", just_after)
 
 
 async def test_an_exchange_says_what_its_caller_knows_of_it(

@@ -4,7 +4,8 @@ from typing import Any
 
 import httpx
 
-from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_STATE_BYTES
+from app.kernel.paging import DEFAULT_PAGE_BYTES as MAX_PAGE_BYTES
+from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
 from tests.support.bank import GONE, field_of, ok, refusal
 from tests.support.cases import in_one_test
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts

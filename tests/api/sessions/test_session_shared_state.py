@@ -12,8 +12,9 @@ from sqlalchemy import func, select
 
 from app.adapters.db.base import Base
 from app.adapters.db.session import Database
+from app.kernel.paging import DEFAULT_PAGE_BYTES as MAX_PAGE_BYTES
 from app.platform.operations.services.runner import Runner
-from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_STATE_BYTES
+from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
 from app.platform.sessions.store.tables import AppStateRow, SessionRow, UserStateRow
 from app.settings.settings import Settings
 from tests.support.bank import Json, field_of, ok

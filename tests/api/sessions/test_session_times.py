@@ -1,4 +1,4 @@
-"""The time that a session shows is that of its newest event; its place in lists is not.
+"""The time that a session shows is just after its newest event; its place in lists is not.
 
 Source: google-adk, whose session services set the time of a session so.
 """
@@ -12,6 +12,7 @@ from tests.support.bank import Json, ok, wire
 from tests.support.sessions import append, create_session, event, ids, new_path
 
 _MINUTE = timedelta(minutes=1)
+_TICK = timedelta(microseconds=1)
 
 
 async def _shown(client: httpx.AsyncClient, path: str) -> str:
@@ -31,20 +32,20 @@ async def test_a_session_shows_the_time_of_its_newest_event(
     clock.advance(10 * _MINUTE)
     # The newest is the one that came last, whatever its time.
     for minutes in (5, 7, 3):
-        moment = start + minutes * _MINUTE + timedelta(microseconds=1)
+        moment = start + minutes * _MINUTE
         await append(client, path, **_at(moment))
-        assert await _shown(client, path) == wire(moment)
+        assert await _shown(client, path) == wire(moment + _TICK)
         (listed,) = ok(await client.get("/sessions"))["sessions"]
-        assert listed["updateTime"] == wire(moment)
+        assert listed["updateTime"] == wire(moment + _TICK)
     batch = [event("a", **_at(start + 9 * _MINUTE)), event("b", **_at(start + 2 * _MINUTE))]
     ok(await client.post(f"{path}/events:batch", json={"events": batch}))
-    assert await _shown(client, path) == wire(start + 2 * _MINUTE)
+    assert await _shown(client, path) == wire(start + 2 * _MINUTE + _TICK)
     body = {"input": "a", "output": "b", **_at(start + 4 * _MINUTE)}
     ok(await client.post(f"{path}/exchanges", json=body))
-    assert await _shown(client, path) == wire(start + 4 * _MINUTE)
+    assert await _shown(client, path) == wire(start + 4 * _MINUTE + _TICK)
 
 
-async def test_it_is_within_the_life_of_the_session(
+async def test_it_is_not_before_the_session_nor_before_an_event_of_a_fast_clock(
     client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
     path = await new_path(client)
@@ -53,10 +54,22 @@ async def test_it_is_within_the_life_of_the_session(
     await append(client, path, **_at(start - _MINUTE))
     assert await _shown(client, path) == wire(start)
     await append(client, path, **_at(clock.now() + _MINUTE))
-    shown = await _shown(client, path)
-    assert shown == wire(clock.now())
-    clock.advance(5 * _MINUTE)
-    assert await _shown(client, path) == shown
+    assert await _shown(client, path) == wire(clock.now() + _MINUTE + _TICK)
+    await append(client, path, timestamp="9999-12-31T23:59:59.999999Z")
+    assert await _shown(client, path) == "9999-12-31T23:59:59.999999Z"
+
+
+async def test_events_before_it_are_all_events(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    path = await new_path(client)
+    clock.advance(_MINUTE)
+    for ahead in (timedelta(), _MINUTE):
+        await append(client, path, **_at(clock.now() + ahead))
+        before = f'timestamp<"{await _shown(client, path)}"'
+        said = ok(await client.get(f"{path}/events"))["sessionEvents"]
+        found = ok(await client.get(f"{path}/events", params={"filter": before}))
+        assert found["sessionEvents"] == said
 
 
 async def test_changes_beside_events_are_shown_too(
@@ -70,7 +83,7 @@ async def test_changes_beside_events_are_shown_too(
     changed = ok(await client.patch(path, json={"displayName": "Trip"}))
     assert changed["updateTime"] == wire(clock.now())
     await append(client, path, **_at(start + 2 * _MINUTE))
-    assert await _shown(client, path) == wire(start + 2 * _MINUTE)
+    assert await _shown(client, path) == wire(start + 2 * _MINUTE + _TICK)
     clock.advance(_MINUTE)
     ok(await client.delete(f"{path}/events/{said['name'].rpartition('/')[2]}"))
     assert await _shown(client, path) == wire(clock.now())
@@ -86,8 +99,8 @@ async def test_order_filter_etag_and_expiry_do_not_follow(
     for minutes, name in ((8, "a"), (2, "b")):
         clock.advance(5 * _MINUTE)
         await append(client, f"/sessions/{name}", **_at(start + minutes * _MINUTE))
-    assert await _shown(client, "/sessions/a") == wire(start + 5 * _MINUTE)
-    assert await _shown(client, "/sessions/b") == wire(start + 2 * _MINUTE)
+    assert await _shown(client, "/sessions/a") == wire(start + 8 * _MINUTE + _TICK)
+    assert await _shown(client, "/sessions/b") == wire(start + 2 * _MINUTE + _TICK)
     assert await ids(client, orderBy="update_time desc") == ["b", "a"]
     late = f'update_time>"{wire(start + 6 * _MINUTE)}"'
     assert await ids(client, filter=late) == ["b"]

@@ -1,5 +1,6 @@
 """A namespace that cannot be freed keeps no other from its turn."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -9,11 +10,11 @@ from structlog.testing import capture_logs
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.artifacts.tasks.services import sweeps
+from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.settings.settings import Settings
 from tests.support.bank import ok
+from tests.support.sweeping import sweep
 from tests.support.tasks import MEMORY, store, text_output
 
 _LIMIT = 2
@@ -41,7 +42,7 @@ async def test_a_sweep_goes_on_with_the_others_and_says_so(
     client: httpx.AsyncClient,
     database: Database,
     database_url: str,
-    settings: Settings,
+    resources: Resources,
     clock: FixedClock,
 ) -> None:
     ok(await store(client, *(text_output("x", name=name) for name in "abc"), ttl="1s"))
@@ -50,9 +51,12 @@ async def test_a_sweep_goes_on_with_the_others_and_says_so(
         ok(await store(client, text_output("x"), text_output("y"), path=path, ttl="2s"))
     ok(await store(client, text_output("made", name="a"), path=f"{MEMORY}/namespaces/d"))
     await _derive(database)
-    clock.advance(timedelta(seconds=3))
-    impatient = settings.model_copy(update={"database_statement_timeout_seconds": 0.5})
+    clock.advance(timedelta(seconds=5))
+    impatient = resources.settings.model_copy(
+        update={"database_statement_timeout_seconds": 0.5, "sweep_batch_rows": _LIMIT}
+    )
     sweeping = Database(open_engine(database_url, impatient)).at(clock)
+    own = replace(resources, settings=impatient, db=sweeping)
     try:
         with psycopg.connect(database_url) as holding:
             # What was made of the first cannot be marked meanwhile.
@@ -60,11 +64,12 @@ async def test_a_sweep_goes_on_with_the_others_and_says_so(
                 "select 1 from task_artifacts where engine_id = 1 and namespace = 'd' for update"
             )
             with capture_logs() as lines:
-                await sweeps.remove_expired(sweeping, timedelta(), _LIMIT)
-        (line,) = [one for one in lines if one["event"] == "sweep.failed"]
+                await sweep(own, "artifacts")
+        (line,) = [one for one in lines if one["event"] == "sweep.row_failed"]
         assert (line["what"], line["reason"]) == ("artifacts", Reason.DATABASE_UNAVAILABLE)
         assert await _left(database) == ["d", "n"]
-        await sweeps.remove_expired(sweeping, timedelta(), _LIMIT)
+        clock.advance(timedelta(hours=1))
+        await sweep(own, "artifacts")
         assert await _left(database) == ["d"]
     finally:
         await sweeping.close()

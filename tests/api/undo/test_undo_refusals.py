@@ -103,7 +103,6 @@ async def test_what_kept_no_revisions_cannot_be_undone(
     operations.append(await generation.run(client, runner, generation.given("I am 40."), **fields))
     await configure(client, disableMemoryRevisions=True)
     operations.append(ok(await client.post("/memories", json={"fact": "x", "scope": USER})))
-    operations.append(ok(await client.delete(kept)))
     purge = {"filter": 'fact=~".*"', "force": True}
     operations.append(ok(await client.post("/memories:purge", json=purge)))
     for operation in operations:

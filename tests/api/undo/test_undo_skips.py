@@ -103,15 +103,50 @@ async def test_what_was_before_is_not_known_where_no_revision_was_kept(
     assert await listed(client) == ["milk"]
 
 
-async def test_a_revision_that_has_expired_is_not_put_back(
+async def test_a_deleted_memory_is_put_back_also_where_no_earlier_revision_is_kept(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock
 ) -> None:
     short, long = await _path(client, "tea", revisionTtl="3600s"), await _path(client, "milk")
     purge = await _purge(client)
     clock.advance(HOUR)
     done = await undo(client, runner, purge)
-    assert skipped(done) == {_id(short): "REVISION_NOT_KEPT"}
-    assert undone(done) == {_id(long): "RESTORED"}
+    assert skipped(done) == {}
+    assert undone(done) == {_id(short): "RESTORED", _id(long): "RESTORED"}
+    assert sorted(await listed(client)) == ["milk", "tea"]
+
+
+async def test_a_deletion_that_kept_no_revision_is_undone(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    path = await _path(client, "tea", disableMemoryRevisions=True, ttl="3600s")
+    before = ok(await client.get(path))
+    await _path(client, "milk")
+    await configure(client, disableMemoryRevisions=True)
+    deletion = ok(await client.delete(path))
+    # Also where it would have expired meanwhile, as with `:undelete`.
+    clock.advance(HOUR)
+    done = await undo(client, runner, deletion["name"])
+    assert undone(done) == {_id(path): "RESTORED"}
+    assert "previousRevision" not in done["response"]["undoneMemories"][0]
+    after = ok(await client.get(path))
+    same = {"name", "fact", "scope", "createTime"}
+    assert {key: after[key] for key in same} == {key: before[key] for key in same}
+    # Once it lives again, another undo finds nothing to do.
+    again = await client.post(f"{path_of(deletion['name'])}:undo")
+    assert again.json()["error"]["details"][0]["reason"] == "NOTHING_TO_UNDO"
+
+
+async def test_a_later_deletion_is_not_taken_for_the_one_that_kept_no_revision(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    path = await _path(client, "tea")
+    await configure(client, disableMemoryRevisions=True)
+    deletion = ok(await client.delete(path))
+    ok(await client.post(f"{path}:undelete"))
+    clock.advance(HOUR)
+    ok(await client.delete(path))
+    refused = await client.post(f"{path_of(deletion['name'])}:undo")
+    assert refused.json()["error"]["details"][0]["reason"] == "NOTHING_TO_UNDO"
 
 
 async def test_what_was_erased_since_is_listed_where_its_name_is_known(

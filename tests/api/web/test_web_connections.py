@@ -303,6 +303,12 @@ async def test_who_takes_an_answer_slowly_has_all_of_it(app: _App) -> None:
         b"GET /\r\n\r\n",
         b"GET / HTTP/0.9\r\nhost: test\r\n\r\n",
         b"POST / HTTP/2.0\r\nhost: test\r\ncontent-length: 0\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET http://test/ HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n",
+        b"GET / HTTP/1.0\r\nhost: test\r\nhost: test\r\n\r\n",
+        request("/", "Host: test"),
+        request("/", "Host:"),
         request("/", "Host: other"),
         request("http://other/"),
         request("http://test:8000/"),
@@ -329,12 +335,13 @@ async def test_what_is_no_request_is_answered_with_400(app: _App, sent: bytes) -
     "sent",
     [
         b"GET /good HTTP/1.0\r\n\r\n",
-        request("/good", "Host: test"),
+        b"GET /good HTTP/1.0\r\nhost: test\r\n\r\n",
+        request("/good"),
         request("http://test/good"),
         request("/good?to=http://other/"),
     ],
 )
-async def test_a_request_names_one_host_or_none(app: _App, sent: bytes) -> None:
+async def test_a_request_names_one_host(app: _App, sent: bytes) -> None:
     async with _serving(app) as port, connected(port) as peer:
         await peer.send(sent)
         assert (await peer.answer()).body == b"/good"

@@ -248,12 +248,12 @@ async def test_a_description_of_what_is_wrong_is_one_for_each_field(
     assert error["details"][1] == {
         "@type": "type.googleapis.com/google.rpc.BadRequest",
         "fieldViolations": [
-            {"field": "displayName", "description": "input should be a valid string."},
-            {"field": "labels", "description": "input should be a valid dictionary."},
+            {"field": "displayName", "description": "must be a string."},
+            {"field": "labels", "description": "must be an object."},
             {"field": "x", "description": "is not a field of this message."},
         ],
     }
     assert error["message"] == (
-        "displayName: input should be a valid string.; labels: input should be a valid dictionary.;"
+        "displayName: must be a string.; labels: must be an object.;"
         " x: is not a field of this message."
     )

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.adapters.shared import Shared
+from app.adapters.shared import Shared, SingleFlight
 
 
 class _Work:
@@ -86,3 +86,51 @@ async def test_a_failure_is_told_to_all_and_the_next_begins_anew() -> None:
             await one
     work.fails = False
     assert await shared.result() == 2
+
+
+async def _asked(flights: SingleFlight[int], work: _Work, times: int) -> list[asyncio.Task[int]]:
+    tasks = [asyncio.create_task(flights.result(b"key", work)) for _ in range(times)]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_equal_keys_share_work_and_others_do_not() -> None:
+    work, flights = _Work(), SingleFlight[int]()
+    asking = await _asked(flights, work, 3)
+    other = asyncio.create_task(flights.result(b"other", work))
+    await asyncio.sleep(0)
+    work.end.set()
+    assert await asyncio.gather(*asking, other) == [1, 1, 1, 2]
+    assert await flights.result(b"key", work) == 3
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_after_the_first_the_next_does_the_work(*, is_cancelled: bool) -> None:
+    begun = 0
+
+    async def work() -> int:
+        nonlocal begun
+        begun += 1
+        number = begun
+        await asyncio.sleep(0.01)
+        if number == 1:
+            raise ValueError("no")
+        return number
+
+    flights = SingleFlight[int]()
+    first, *others = [asyncio.create_task(flights.result(b"key", work)) for _ in range(3)]
+    await asyncio.sleep(0)
+    if is_cancelled:
+        first.cancel()
+    with pytest.raises(asyncio.CancelledError if is_cancelled else ValueError):
+        await first
+    assert [await one for one in others] == [2, 2]
+
+
+async def test_who_waits_and_is_cancelled_stops_nobody() -> None:
+    work, flights = _Work(), SingleFlight[int]()
+    first, second, third = await _asked(flights, work, 3)
+    second.cancel()
+    await asyncio.sleep(0)
+    work.end.set()
+    assert [await first, await third] == [1, 1]

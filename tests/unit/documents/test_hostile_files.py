@@ -2,6 +2,8 @@
 
 import re
 import resource
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +54,48 @@ def test_of_a_long_page_little_is_held() -> None:
         most = max(most, held_mib()) if part else most
     # A parser that reads all of it holds all of it.
     assert most - before < 24
+
+
+@pytest.mark.parametrize("unit", ["<a>", "<br>", "<b>w</b> ", "<td>w"])
+def test_of_a_long_page_without_blocks_little_is_held(unit: str) -> None:
+    before, most = held_mib(), 0.0
+    for number, _ in enumerate(text_of_html(pages(unit, 24 * MIB))):
+        most = max(most, held_mib()) if number % 100 == 0 else most
+    assert most - before < 20
+
+
+UNENDED = ["<!--", "<![CDATA[", "<a b='", "<?a ", "<a " + "b=1 ", "</a "]
+
+
+@pytest.mark.parametrize("unit", UNENDED)
+def test_what_never_ends_does_not_keep_the_process(unit: str) -> None:
+    # Of more than ten million characters, the parser's limit, which it did not get past. It held
+    # all threads meanwhile: the child is not waited for in this process.
+    code = f"""
+from app.adapters.documents.page_text import text_of_html
+print("".join(text_of_html(["<p>Before.</p>", *[{unit!r} * 100_000] * {120 // len(unit)}])))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.startswith("Before.")
+
+
+def test_after_a_tag_that_is_too_long_the_text_continues() -> None:
+    attributes = " ".join(f"a{number}=1" for number in range(700_000))
+    for middle in (f"<a {attributes}>", f"<!--{attributes}-->", f"<img src='{attributes}'>"):
+        found = "".join(text_of_html(["<p>Before.</p>", middle, "<p>After.</p>"]))
+        assert found.split() == ["Before.", "After."]
+
+
+def test_a_comment_in_which_a_parser_is_replaced_stays_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_text, "MAX_HELD", 10)
+    page = "<p>Some text.</p><!--" + "x" * 50 + "</p> hidden --><p>More.</p>"
+    for step in (1, 7, 4_096):
+        parts = [page[n : n + step] for n in range(0, len(page), step)]
+        assert "".join(text_of_html(parts)).split() == ["Some", "text.", "More."]
 
 
 LONG_PAGE = "".join(

@@ -1,10 +1,14 @@
 """Verdicts to changes."""
 
-from app.language.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
-from app.memory.generation.logic.plan import PlannedChange, considered, plan
+from dataclasses import replace
 
-TEA = Candidate("I like tea.", (PREFERENCES,))
+from app.language.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
+from app.memory.generation.logic.plan import PlannedChange, QuotedFact, considered, plan
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
+
+TEA = Candidate("I like tea.", (PREFERENCES,), "Me? I like tea.")
 ROME = Candidate("I live in Rome.")
+_TEA, _ROME = QuotedFact("I like tea.", "Me? I like tea."), QuotedFact("I live in Rome.", "")
 SHOWN = [[Neighbour("m1", 4, "I like coffee.", 0.5, (PERSONAL,))], []]
 
 
@@ -18,16 +22,14 @@ def test_each_kind_of_change() -> None:
         Verdict("UPDATE", (0, 1), "said again", "m1", "I like tea."),
     )
     assert changes == [
-        PlannedChange(
-            "CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new", (0,)
-        ),
+        PlannedChange("CREATED", None, None, "I live in Rome.", (), (_ROME,), "new", (0,)),
         PlannedChange(
             "UPDATED",
             "m1",
             4,
             "I like tea.",
             (PREFERENCES,),
-            ("I like tea.", "I live in Rome."),
+            (_TEA, _ROME),
             "said again",
             (0, 0),
         ),
@@ -81,3 +83,13 @@ def test_of_too_many_candidates_the_last_and_the_requests_to_forget_are_consider
     assert considered(said, 4) == said
     assert considered(said, 2) == [forget, said[3]]
     assert considered(said, 1) == [forget]
+
+
+def test_the_context_has_each_quote_once_and_a_bound() -> None:
+    said = [QuotedFact("a", "I sing."), QuotedFact("b", ""), QuotedFact("c", "I sing.")]
+    change = PlannedChange("CREATED", None, None, "a", (), (*said, QuotedFact("d", "Yes.")), "new")
+    assert change.context == "I sing.\nYes."
+    assert replace(change, extracted=(QuotedFact("b", ""),)).context is None
+    long = replace(change, extracted=(QuotedFact("a", "x" * 20_000), *said))
+    assert long.context == "x" * MAX_FACT_CHARS
+    assert long.extracted_memories()[0] == {"fact": "a", "context": "x" * MAX_FACT_CHARS}

@@ -1,5 +1,6 @@
 """Which fields a scope has, which values they take, and what becomes of each."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -207,7 +208,9 @@ def test_a_new_field_is_a_memory_of_its_own() -> None:
         "CREATED", None, None, "p", "name", "Ann", "new", (value,), {"name": "Ann"}
     )
     assert change.structured_content() == {"schemaId": "p", "data": {"name": "Ann"}}
-    assert change.extracted_memories() == [{"structuredData": {"name": "Ann"}}]
+    assert change.extracted_memories() == [
+        {"structuredData": {"name": "Ann"}, "context": "I'm Ann."}
+    ]
 
 
 def test_a_new_value_changes_the_memory() -> None:
@@ -266,7 +269,9 @@ def test_a_field_is_cleared_when_its_user_asks() -> None:
     assert planned([forget("name", "Forget my name.")], stored) == [("DELETED", "m1", {})]
     (change,) = plan_fields([forget("name", "Forget my name.")], stored, max_deletes=1)
     assert (change.reason, change.value) == ("asked to forget", None)
-    assert change.extracted_memories() == [{"structuredData": {"name": None}}]
+    assert change.extracted_memories() == [
+        {"structuredData": {"name": None}, "context": "Forget my name."}
+    ]
     assert planned([forget("name", "Forget my name.")], []) == []
     again = said("name", "Bea", 1)
     assert planned([forget("name", "Forget my name."), again], stored) == [
@@ -331,8 +336,11 @@ def test_the_rules_fill_valid_values_only() -> None:
         *schemas_for(config(part("q", age={"type": "integer", "maximum": 30})), USER),
     ]
     turns = [Turn("user", "My name is Ann and I am 34 years old."), Turn("model", "I am 20.")]
-    found = [(one.schema_id, one.field, one.value) for one in by_rules(turns, schemas)]
+    found = [
+        (one.schema_id, one.field, one.value)
+        for one in chain.from_iterable(by_rules(turns, schemas))
+    ]
     assert found == [("p", "name", "Ann"), ("p", "age", 34)]
-    (gone,) = by_rules([Turn("user", "Please forget my age.")], [SCHEMA])
+    ((gone,),) = by_rules([Turn("user", "Please forget my age.")], [SCHEMA])
     assert (gone.field, gone.value, gone.clear) == ("age", None, True)
     assert gone.source == "Please forget my age."

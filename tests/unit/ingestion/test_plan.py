@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.memory.ingestion.logic.plan import MAX_BATCH_BYTES, ListedEvent, first_batch, last
+from app.memory.ingestion.logic.plan import ListedEvent, first_batch, last
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
-HALF = MAX_BATCH_BYTES // 2
+MOST = 1_000
+HALF = MOST // 2
 
 
 def _events(*sizes: int, limit: int | None = None) -> list[ListedEvent]:
@@ -31,13 +32,13 @@ def test_a_batch_is_bounded_and_never_empty(
     sizes: tuple[int, ...], limit: int | None, read: int
 ) -> None:
     events = _events(*sizes, limit=limit)
-    assert list(first_batch(events)) == events[:read]
+    assert list(first_batch(events, MOST)) == events[:read]
 
 
 def test_what_failed_is_not_read_with_what_did_not() -> None:
     fresh, failed = _events(1, 1), _events(1, 1, limit=4)
-    assert list(first_batch([*fresh, *failed])) == fresh
-    assert list(first_batch([*failed, *fresh])) == failed
+    assert list(first_batch([*fresh, *failed], MOST)) == fresh
+    assert list(first_batch([*failed, *fresh], MOST)) == failed
 
 
 @pytest.mark.parametrize(
@@ -52,4 +53,4 @@ def test_what_failed_is_not_read_with_what_did_not() -> None:
 )
 def test_the_last_are_bounded(sizes: tuple[int, ...], count: int, kept: int) -> None:
     events = _events(*sizes)
-    assert list(last(events, count)) == events[len(events) - kept :]
+    assert list(last(events, count, MOST)) == events[len(events) - kept :]

@@ -10,6 +10,7 @@ from app.memory.transfer.logic import codecs
 from app.memory.transfer.logic.codecs import Codec
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import BY_NAME, KINDS, NOT_ARCHIVED, OMITTED
+from app.process.features import FEATURES
 from app.process.metadata import metadata
 
 _OF_PYTHON: dict[type, set[Codec]] = {
@@ -67,3 +68,12 @@ def _codecs_of(column: Column[object]) -> set[Codec]:
     if type(column.type).__name__ == "HALFVEC":
         return {codecs.VECTOR}
     return _OF_PYTHON[column.type.python_type]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_each_column_has_a_type_of_the_api(kind: Kind) -> None:
+    """A feature says of each kind of lines how its values are validated."""
+    rows = {
+        name: row for one in FEATURES if one.archived for name, row in one.archived.rows.items()
+    }
+    assert set(rows[kind.name].model_fields) == {one.column for one in kind.fields}

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
 from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
+from app.adapters.shared import SingleFlight
 from app.artifacts.readers.logic.prompts import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
@@ -31,12 +33,21 @@ class Asking:
     async def ask(self, asked: ReaderQuery, output: type[OutputT]) -> OutputT:
         """Return the model's reply; record its usage even if the call fails.
 
+        Requests that ask the same about the same texts of a namespace at once share one call: a
+        caller who could not read these texts would not ask about them. It is the first one's usage.
+
         Raises:
             Aborted: the namespace has changed since it was opened, and may not be read any more.
             Cancelled: the client no longer waits.
             ResourceExhausted: the engine's token budget for today is used up.
             ServiceError: the model fails; see `TextModel.ask`.
         """
+        flights: SingleFlight[OutputT] = self.resources.kept.setdefault(_Asked, SingleFlight())
+        return await flights.result(
+            _key(self.opened, self.reader, asked, output), lambda: self._ask(asked, output)
+        )
+
+    async def _ask(self, asked: ReaderQuery, output: type[OutputT]) -> OutputT:
         await check_awaited(self.is_given_up)
         resources, engine = self.resources, self.opened.name.memory.engine
         async with reading(resources, self.opened) as (session, _):
@@ -48,6 +59,18 @@ class Asking:
         for model, used in spent.by_model.items():
             self.meter.add(model, used)
         return answer
+
+
+class _Asked:
+    """The calls of readers under way in the process."""
+
+
+def _key(
+    opened: OpenNamespace, reader: ReaderHandle, asked: ReaderQuery, output: type[object]
+) -> bytes:
+    by = (str(opened.name), reader.name, reader.model.model_id, output.__name__)
+    whole = repr((*by, asked.instructions, asked.text))
+    return blake2b(whole.encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
 async def check_awaited(is_given_up: GivenUp) -> None:

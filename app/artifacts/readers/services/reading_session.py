@@ -15,7 +15,7 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.contents import ContentPlace
-from app.artifacts.tasks.store.indexing import give_up, list_given_up
+from app.artifacts.tasks.store.indexing import give_up, last_failure, list_given_up
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
@@ -28,6 +28,8 @@ MAX_DEPTH = 3
 MAX_WAIT_SECONDS = 60.0
 POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 """Exponential backoff: first pause, longest pause, and growth factor."""
+_EXPLAINED = 100
+"""Artifacts without text among which the reason is looked for."""
 
 
 async def open_namespace(
@@ -51,13 +53,13 @@ async def open_namespace(
     while True:
         opened, indexing = await _read_namespace(resources, name, request, caller)
         if not indexing:
-            return _checked(opened, request)
+            return await _checked(resources, opened, request)
         if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
-                raise _not_ready(name)
+                raise await _not_ready(resources, opened.name, indexing)
             await _wait_until_indexed(resources, opened.name, indexing, is_given_up, deadline)
         if _time() >= deadline:
-            raise _not_ready(name)
+            raise await _not_ready(resources, opened.name, indexing)
 
 
 async def _wait_until_indexed(
@@ -89,8 +91,12 @@ def _time() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _not_ready(name: NamespaceName) -> Aborted:
+async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> Aborted:
+    async with resources.db.snapshot() as session:
+        failure = await last_failure(session, name.memory.engine.engine, indexing)
     message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."
+    if failure is not None:
+        message += f" The last attempt failed: {failure}"
     return Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
 
 
@@ -134,13 +140,9 @@ async def _read_namespace(
     return opened, inside.indexing
 
 
-def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
+async def _checked(resources: Resources, opened: OpenNamespace, request: Reading) -> OpenNamespace:
     if not opened.artifacts:
-        raise InvalidArgument(
-            f"namespaces/{opened.name.namespace} has no readable text.",
-            Reason.NO_READABLE_ARTIFACTS,
-            metadata={"artifacts": str(opened.unreadable)},
-        )
+        raise await _unreadable(resources, opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:
         raise Aborted(
             f"offPrompt: must be false: the content was already derived {MAX_DEPTH} times, the most"
@@ -149,3 +151,15 @@ def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
             metadata={"maxDepth": str(MAX_DEPTH)},
         )
     return opened
+
+
+async def _unreadable(resources: Resources, opened: OpenNamespace) -> InvalidArgument:
+    name, now = opened.name, resources.clock.now()
+    async with resources.db.snapshot() as session:
+        contents = await lookups.list_unreadable(session, name, now, _EXPLAINED)
+        failure = await last_failure(session, name.memory.engine.engine, contents)
+    message = f"namespaces/{name.namespace} has no readable text."
+    if failure is not None:
+        message += f" The indexing of an artifact failed: {failure}"
+    metadata = {"artifacts": str(opened.unreadable)}
+    return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)

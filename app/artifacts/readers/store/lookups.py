@@ -115,6 +115,20 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
     return [Readable(*values) for values in await session.execute(statement)]
 
 
+async def list_unreadable(
+    session: Session, name: NamespaceName, now: datetime, limit: int
+) -> Sequence[str]:
+    """Return the newest contents without text."""
+    row = ArtifactRow
+    statement = (
+        select(row.content_id)
+        .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks == 0)
+        .order_by(row.ordinal.desc())
+        .limit(limit)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return how many of some texts are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(

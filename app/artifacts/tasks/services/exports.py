@@ -106,7 +106,7 @@ class ExportService:
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
             await repository.get_namespace(session, name, now)
-            rows = await repository.list_artifacts(session, name, now, asked)
+            rows = (await repository.list_artifacts(session, name, now, asked)).rows
         if request.artifacts is None:
             return rows
         known = {row.name: row for row in rows}

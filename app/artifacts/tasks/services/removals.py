@@ -63,7 +63,7 @@ class RemovalService:
         async with parts.snapshot() as session:
             await engines.get(session, name.engine)
             now = await database_now(session)
-            rows = await repository.list_namespaces(session, name, now, oldest)
+            rows = (await repository.list_namespaces(session, name, now, oldest)).rows
         for row in rows:
             async with parts.transaction() as session:
                 namespace = await repository.find_namespace(

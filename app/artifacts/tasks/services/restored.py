@@ -6,12 +6,21 @@ from app.adapters.resources import Resources
 from app.artifacts.tasks.store import restored
 from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import index_restored
+from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.media_types import BYTES
 from app.platform.engines.store.tables import EngineRow
 
 
 async def complete(resources: Resources, session: Session, engine: EngineRow) -> None:
-    """Count the artifacts of an engine again, and have their texts cut into chunks."""
+    """Count the artifacts of an engine again, and have their texts cut into chunks.
+
+    Raises:
+        InvalidArgument: the pages of an artifact are not its bytes.
+    """
+    wrong = await restored.find_incomplete(session, engine.engine_id)
+    if wrong is not None:
+        message = f"{wrong}: sizeBytes and sha256 must be those of its pages."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     await restored.count_again(session, engine.engine_id)
     readable, others = [], []
     for namespace, artifact in await restored.list_begun(session, engine.engine_id):

@@ -5,12 +5,13 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session, note
 from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas.tasks import (
+    BeginsNamespace,
     Output,
     ProcessOutputRequest,
     ProcessOutputResponse,
@@ -50,10 +51,12 @@ from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store import idempotency
 
+Begins = TypeVar("Begins", bound=BeginsNamespace)
+
 _STORED = "store"
 """Tool name that a prompt shows for requests without one."""
 _NAME_BYTES = 16
-_TEXT_FIELDS = {"text", "json_value"}
+TEXT_FIELDS = {"text", "json_value"}
 """Fields of an output that the engine's rules about sensitive values are for."""
 
 
@@ -129,7 +132,7 @@ class StoringService:
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         output = await self._masked(name.engine, request.output)
-        request = request.model_copy(update={"output": output})
+        request = await self._named(name.engine, request.model_copy(update={"output": output}))
         decided, beginning = await self._decide(name, request, once)
         if decided.disposition is not Disposition.STORED:
             await self._remember(name, once)
@@ -166,6 +169,7 @@ class StoringService:
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
         artifacts = await self._admitted(name.memory.engine, sent)
+        request = await self._named(name.memory.engine, request)
         items = await asyncio.to_thread(items_of, artifacts, self._limits)
         beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
         reference = await self._store(name, beginning, items, once)
@@ -189,10 +193,18 @@ class StoringService:
         sent = [(f"output.elements[{n}]", element) for n, element in enumerate(output.elements)]
         return output.model_copy(update={"elements": await self._admitted(name, sent)})
 
+    async def _named(self, name: EngineName, request: Begins) -> Begins:
+        """Return a request whose activity is named as the engine's rules want it."""
+        if request.activity is None:
+            return request
+        place, path = Place.ARTIFACTS, "activity"
+        activity = await self.tasks.privacy.admit_id(name, place, path, request.activity)
+        return request.model_copy(update={"activity": activity})
+
     async def _admitted(
         self, name: EngineName, outputs: Sequence[tuple[str, Output]]
     ) -> Sequence[Output]:
-        done, _ = await self.tasks.privacy.admit_all(name, Place.ARTIFACTS, outputs, _TEXT_FIELDS)
+        done, _ = await self.tasks.privacy.admit_all(name, Place.ARTIFACTS, outputs, TEXT_FIELDS)
         return done
 
     @property

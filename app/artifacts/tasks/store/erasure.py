@@ -4,7 +4,7 @@ Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived fr
 as having lost their source. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -26,11 +26,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.adapters.db.arrays import any_of
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key as FoundKey
-from app.adapters.db.spread import find_keys, remove_found
+from app.adapters.db.spread import RowSearch, find_keys, remove_found
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
@@ -44,12 +45,15 @@ from app.platform.engines.store import repository as engines
 
 PAGES_AT_ONCE = 64
 """Pages that one transaction of a sweep deletes: it frees 16 MiB at most."""
+_PIECES_AT_ONCE = 500
+"""The same for chunks, and for vectors."""
 _SLASH = "/"
 """Separator between names; no name contains it."""
 _Named = tuple[str, str]
 """The namespace of an artifact, and its name there."""
 Key = tuple[int, str, str]
 """Engine, memory and namespace."""
+_IN_NAMESPACE = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
 _NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
 
 
@@ -210,44 +214,42 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 # After expiry
 
 
-async def list_expired(
-    session: Session, grace: timedelta, limit: int, but: Collection[Key]
-) -> list[Key]:
-    """Return namespaces with expired artifacts, except those in `but`; for a sweep.
-
-    They are the namespaces of the `limit` artifacts that expired first, at least `grace` ago.
-    """
-    theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    first = select(*theirs).where(
-        _has_expired(session, ArtifactRow, grace), engines.is_settled(ArtifactRow.engine_id)
+async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:
+    """Find artifacts of all engines that expired at least `grace` ago, and abandoned uploads."""
+    key = (*_IN_NAMESPACE, ArtifactRow.content_id)
+    statement = (
+        select(*key)
+        .where(_has_expired(session, ArtifactRow, grace), engines.is_settled(ArtifactRow.engine_id))
+        .order_by(ArtifactRow.expire_time)
     )
-    if but:
-        first = first.where(tuple_(*theirs).not_in(but))
-    some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
-    rows = await session.execute(select(some).distinct())
-    return [(row[0], row[1], row[2]) for row in rows]
+    return await find_keys(session, search.bounded(statement, key))
 
 
-async def remove_expired(session: Session, key: Key, grace: timedelta, limit: int) -> int | None:
-    """Free a batch of a namespace's expired content and abandoned uploads; return the row count.
+async def remove_expired(
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+) -> int:
+    """Free a step of the content of such artifacts of one namespace; return the row count.
 
-    Returns 0 if nothing is left, and None if another transaction holds the namespace or it is gone.
+    Returns 0 if another transaction holds the namespace, or they are gone.
     """
+    key = (engine_id, *keys[0][1:3])
     namespace = await _lock(session, key)
     if namespace is None:
-        return None
+        return 0
+    wanted = any_of([content_id for *_, content_id in keys])
     statement = (
         select(ArtifactRow)
-        .where(_is_in(key), _has_expired(session, ArtifactRow, grace))
-        .limit(limit)
+        .where(
+            _is_in(key), ArtifactRow.content_id == wanted, _has_expired(session, ArtifactRow, grace)
+        )
         .with_for_update()
     )
     rows = (await session.execute(statement)).scalars().all()
     contents = [row.content_id for row in rows]
     for row, last, most in (
         (PageRow, PageRow.page, PAGES_AT_ONCE),
-        (VectorRow, VectorRow.n, limit),
-        (ChunkRow, ChunkRow.n, limit),
+        (VectorRow, VectorRow.n, _PIECES_AT_ONCE),
+        (ChunkRow, ChunkRow.n, _PIECES_AT_ONCE),
     ):
         if contents and (freed := await _free(session, row, last, (key[0], contents), most)):
             return freed
@@ -270,16 +272,15 @@ async def _lock(session: Session, key: Key) -> NamespaceRow | None:
 
 
 async def find_expired_namespaces(
-    grace: timedelta, session: Session, limit: int
+    grace: timedelta, session: Session, search: RowSearch
 ) -> Sequence[FoundKey]:
-    """Find up to `limit` empty, expired namespaces of all engines; for a sweep."""
+    """Find empty, expired namespaces of all engines; for a sweep."""
     statement = (
         select(*_NAMESPACE_KEY)
         .where(_is_over(session, grace), engines.is_settled(NamespaceRow.engine_id))
         .order_by(NamespaceRow.expire_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _NAMESPACE_KEY))
 
 
 async def remove_expired_namespaces(

@@ -144,6 +144,18 @@ async def list_given_up(
     return [content_id for key, content_id in keys.items() if key not in going_on]
 
 
+async def last_failure(
+    session: Session, engine_id: int, content_ids: Collection[str]
+) -> str | None:
+    """Return why one of the contents could not be indexed; None if that is not known.
+
+    Operations are kept for a time only.
+    """
+    keys = [_key(content_id) for content_id in content_ids]
+    failures = await queue.last_errors(session, engine_id, INDEX, keys)
+    return next(iter(failures.values()), None)
+
+
 async def give_up(session: Session, place: ContentPlace) -> None:
     """Make an artifact ready without text if its indexing was given up; it can only be exported."""
     row = await repository.lock_content(session, place.engine_id, place.content_id)

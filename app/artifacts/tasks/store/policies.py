@@ -1,12 +1,12 @@
 """Statements on the policies of tools. All functions take part in the caller's transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.store.tables import ToolPolicyRow
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
@@ -45,12 +45,12 @@ KEY = (ToolPolicyRow.tool,)
 """The order of the list."""
 
 
-async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> Sequence[ToolPolicyRow]:
+async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> ReadRows[ToolPolicyRow]:
     """Return a page of a memory's policies."""
     statement = select(ToolPolicyRow).where(
         ToolPolicyRow.engine_id == name.engine.engine, ToolPolicyRow.memory == name.memory
     )
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def remove(session: Session, name: ToolPolicyName) -> None:

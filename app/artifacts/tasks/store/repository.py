@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
@@ -142,19 +142,19 @@ async def update_namespace(
 
 async def list_namespaces(
     session: Session, name: TaskMemoryName, now: datetime, page: Slice
-) -> Sequence[NamespaceRow]:
+) -> ReadRows[NamespaceRow]:
     """Return a page of a memory's namespaces."""
     statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def list_memories(
     session: Session, engine: EngineName, now: datetime, page: Slice
-) -> Sequence[MemorySums]:
+) -> ReadRows[MemorySums]:
     """Return a page of an engine's memories, with their totals."""
     statement = _sums().where(NamespaceRow.engine_id == engine.engine, _is_there(now))
-    statement = page.applied(statement.group_by(NamespaceRow.memory))
-    return [_as_sums(row) for row in await session.execute(statement)]
+    statement = statement.group_by(NamespaceRow.memory)
+    return await read_page(session, statement, page, made=_as_sums)
 
 
 async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> MemorySums:
@@ -247,10 +247,10 @@ async def find_artifact(
 
 async def list_artifacts(
     session: Session, name: NamespaceName, now: datetime, page: Slice
-) -> Sequence[ArtifactRow]:
+) -> ReadRows[ArtifactRow]:
     """Return a page of a namespace's artifacts."""
     statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def find_names(

@@ -36,7 +36,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, Session
+from app.platform.sessions.schemas.sessions import Session
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
 from app.platform.usage.services.usage import UsageService
@@ -82,8 +82,8 @@ class SummaryService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await sessions.get(session, name, self.clock.now())
-            rows, token = await repository.list_page(
-                session, name, (state, policy_key), asked, MAX_PAGE_BYTES
+            rows, token = asked.cut(
+                await repository.list_page(session, name, (state, policy_key), asked)
             )
         shown = await self._render_summaries(SessionName(engine, name.session), rows)
         return ListSummariesResponse(summaries=shown, next_page_token=token)

@@ -5,7 +5,7 @@ All statements take part in the caller's transaction.
 Writers have locked the session's row, so that writes of one session never run concurrently.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import Slice, read_within
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -261,15 +261,11 @@ KEY = (_R.summary_id,)
 
 
 async def list_page(
-    session: Session, name: SessionName, wanted: Wanted, page: Slice, max_bytes: int
-) -> tuple[Sequence[SessionSummaryRow], str | None]:
-    """Return a page of a session's summaries, filtered by state or policy.
-
-    Their texts and templates have at most `max_bytes`.
-    """
-    size = func.coalesce(func.octet_length(_R.text), 0) + func.octet_length(_R.template)
+    session: Session, name: SessionName, wanted: Wanted, page: Slice
+) -> ReadRows[SessionSummaryRow]:
+    """Return a page of a session's summaries, filtered by state or policy."""
     statement = select(_R).where(_is_wanted(name, wanted))
-    return await read_within(session, statement, page, size, max_bytes)
+    return await read_page(session, statement, page)
 
 
 def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:

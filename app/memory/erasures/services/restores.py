@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +20,9 @@ from app.memory.erasures.services.certificates import pseudonyms_of
 from app.memory.erasures.services.erasures import ErasureService
 from app.memory.erasures.store import repository
 from app.platform.access.store import erasure as keys
+
+UNDER_WAY = timedelta(hours=1)
+"""An erasure that began so long before an export may not have ended by then."""
 
 
 class ErasureLine(BaseModel):

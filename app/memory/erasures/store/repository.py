@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.clock import database_time
 from app.adapters.db.definitions import Definition
 from app.adapters.db.session import Session
+from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
 
 
@@ -92,6 +93,16 @@ async def list_all(session: Session) -> Sequence[ErasureRow]:
     """Return the erasures of all engines, the oldest first."""
     order = (ErasureRow.start_time, ErasureRow.certificate_id)
     return (await session.execute(select(ErasureRow).order_by(*order))).scalars().all()
+
+
+async def has_any(session: Session, engine: EngineName, since: datetime) -> bool:
+    """Return True if an erasure in an engine began at a time or later."""
+    statement = select(ErasureRow.certificate_id).where(
+        ErasureRow.engine_id == engine.engine,
+        ErasureRow.engine_name == str(engine),
+        ErasureRow.start_time >= since,
+    )
+    return (await session.execute(statement.limit(1))).first() is not None
 
 
 async def forget_of_engine(session: Session, engine_id: int, limit: int) -> int:

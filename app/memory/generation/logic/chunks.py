@@ -67,18 +67,27 @@ def _has_source(piece: Sequence[TranscriptLine]) -> bool:
 
 def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:
     """Yield the line; cut it at a sentence or a word if it is too long for one chunk."""
-    rest = line.text
     most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * BYTES_PER_TOKEN, _LEAST_BYTES)
-    while len(rest.encode()) > most_bytes:
+    begin = 0
+    # A character has a byte at least, so that only this much is looked at for each part.
+    while len((rest := line.text[begin : begin + most_bytes + 1]).encode()) > most_bytes:
         head = rest.encode()[:most_bytes].decode(errors="ignore")
         at = _last_break(head)
         yield replace(line, text=rest[:at])
-        rest = rest[at:]
+        begin += at
     yield replace(line, text=rest)
 
 
 def _last_break(text: str) -> int:
     """Return the place to cut: after the last sentence of the second half, else after a word."""
-    ends = [mark.end() for mark in _BREAK.finditer(text, len(text) // 2)]
-    after_sentences = [end for end in ends if text[:end].rstrip()[-1:] in ".!?"]
-    return (after_sentences or ends or [len(text)])[-1] or len(text)
+    middle = len(text) // 2
+    last = sentence = 0
+    ends_sentence = text[:middle].rstrip()[-1:] in ".!?"
+    for mark in _BREAK.finditer(text, middle):
+        before = text[mark.start() - 1 : mark.start()]
+        if not before.isspace():
+            ends_sentence = before in ".!?"
+        last = mark.end()
+        if ends_sentence:
+            sentence = last
+    return sentence or last or len(text)

@@ -9,7 +9,7 @@ from app.language.facts import Candidate, Verdict
 from app.language.privacy.mask import is_only_mask
 from app.language.privacy.walk import Masked
 from app.memory.generation.logic.decisions import NewFact
-from app.memory.generation.logic.plan import Plan, PlannedChange
+from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue
 from app.platform.privacy.logic.guard import Guard, noted
 
@@ -80,6 +80,14 @@ class Masking:
             content = found.value
         return content
 
+    def across(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts said one after another, masked where only all of them show a value."""
+        if self.guard.is_idle:
+            return texts
+        masked, counts = self.guard.across(texts)
+        self.counts += Counter(counts)
+        return masked
+
     def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates masked, without those that are all mask."""
         kept = [
@@ -128,7 +136,14 @@ class Masking:
 
     def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked; a value that is all mask is left out."""
-        kept = [replace(one, value=self._named(one.field, one.value)) for one in found]
+        kept = [
+            replace(
+                one,
+                value=self._named(one.field, one.value),
+                source=self._of(one.source, is_counted=False),
+            )
+            for one in found
+        ]
         says = [one for one in kept if not self._is_only(one.value)]
         self.only += len(kept) - len(says)
         return says
@@ -164,7 +179,10 @@ class Masking:
             change,
             # The text that a deleted memory had names it, and is not written.
             fact=change.fact if change.action == "DELETED" else self._of(change.fact),
-            extracted=tuple(self._of(fact, is_counted=False) for fact in change.extracted),
+            extracted=tuple(
+                QuotedFact(*(self._of(text, is_counted=False) for text in one))
+                for one in change.extracted
+            ),
             field=None if change.field is None else self._field(change.field),
         )
 

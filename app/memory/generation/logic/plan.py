@@ -7,15 +7,28 @@ neither changes nor ends a memory that rests on a later time.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Self
 
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
-from app.memory.generation.logic.profiles import FieldChange
+from app.memory.generation.logic.profiles import FieldChange, with_context
 from app.memory.generation.logic.timing import in_time
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
+
+
+class QuotedFact(NamedTuple):
+    """A fact as it was extracted, and the words that it rests on; "" for a given fact."""
+
+    fact: str
+    quote: str
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Self:
+        """Return what was extracted, with its quote."""
+        return cls(candidate.fact, candidate.source)
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class PlannedChange:
     version: int | None
     fact: str | None
     topics: tuple[Topic, ...]
-    extracted: tuple[str, ...]
+    extracted: tuple[QuotedFact, ...]
     reason: str
     turns: tuple[int, ...] = ()
     field: FieldChange | None = None
@@ -60,7 +73,18 @@ class PlannedChange:
         """Return the facts it rests on, in the form of its revision."""
         if self.field is not None:
             return self.field.extracted_memories()
-        return [{"fact": fact} for fact in self.extracted]
+        return [with_context({"fact": one.fact}, one.quote) for one in self.extracted]
+
+    @property
+    def context(self) -> str | None:
+        """The words of users that it rests on, each once, in lines; None: none are known."""
+        quotes = (
+            [one.quote for one in self.extracted]
+            if self.field is None
+            else [value.source for value in self.field.extracted]
+        )
+        said = "\n".join(dict.fromkeys(filter(None, quotes)))
+        return said[:MAX_FACT_CHARS] or None
 
 
 @dataclass(frozen=True)
@@ -127,7 +151,7 @@ def _change(
         version=near.version if near else None,
         fact=fact,
         topics=topics,
-        extracted=tuple(candidate.fact for candidate in based_on),
+        extracted=tuple(map(QuotedFact.of, based_on)),
         reason=verdict.reason,
         turns=tuple(candidate.turn for candidate in based_on),
     )

@@ -7,7 +7,7 @@ they change within it.
 Source: wire specification, sections 11 and 12.2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from app.platform.engines.logic.config import (
     SchemaConfig,
     StructuredMemoryConfig,
 )
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _MAX_NAME_CHARS = 100
 _MAX_DESCRIPTION_CHARS = 200
@@ -138,9 +139,17 @@ class FieldChange:
     def extracted_memories(self) -> list[dict[str, Any]]:
         """Return the extraction in the form of the revision; a value taken back is null."""
         return [
-            {"structuredData": {value.field: None if value.clear else value.value}}
+            with_context(
+                {"structuredData": {value.field: None if value.clear else value.value}},
+                value.source,
+            )
             for value in self.extracted
         ]
+
+
+def with_context(extracted: dict[str, Any], quote: str) -> dict[str, Any]:
+    """Return an extracted memory in the form of a revision, with the words that it rests on."""
+    return {**extracted, "context": quote[:MAX_FACT_CHARS]} if quote else extracted
 
 
 def schemas_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> tuple[ProfileSchema, ...]:
@@ -231,21 +240,22 @@ def validated(schema: ProfileSchema, field: str, value: JsonValue) -> JsonValue:
     return read if conforms(target.json_schema, read) else None
 
 
-def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> list[FieldValue]:
-    """Return the valid values that the built-in rules find for the fields."""
+def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterator[list[FieldValue]]:
+    """Yield the valid values that the built-in rules find for the fields, by statement."""
     known = {schema.schema_id: schema for schema in schemas}
-    values = []
     wanted = [field.wanted(schema.schema_id) for schema in schemas for field in schema.fields]
-    for filled in rules.fill(turns, wanted):
-        given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
-        value = validated(known[filled.schema_id], filled.field, given)
-        if value is not None or (filled.clear and filled.value is None):
-            values.append(
-                FieldValue(
-                    filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
-                )
-            )
-    return values
+    for said in rules.filling(turns, wanted):
+        yield [value for filled in said if (value := _valid(known, filled)) is not None]
+
+
+def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldValue | None:
+    given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
+    value = validated(known[filled.schema_id], filled.field, given)
+    if value is None and not (filled.clear and filled.value is None):
+        return None
+    return FieldValue(
+        filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
+    )
 
 
 def stored_fields(memory_id: str, version: int, content: Mapping[str, Any]) -> list[StoredField]:

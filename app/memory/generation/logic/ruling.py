@@ -1,12 +1,12 @@
 """Plans made without a model (pure)."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from app.language import merging
 from app.language.facts import Candidate, Neighbour
 from app.memory.generation.logic.decisions import Caps, VerdictDecisions, unmet
-from app.memory.generation.logic.plan import Plan, PlannedChange, plan
+from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact, plan
 
 
 def by_rules(
@@ -15,12 +15,12 @@ def by_rules(
     caps: Caps,
     *,
     by_meaning: bool,
-) -> Plan:
-    """Return the built-in rules' plan for the candidates.
+) -> Generator[None, None, Plan]:
+    """Make the built-in rules' plan for the candidates, in steps.
 
     `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
     """
-    ruled = merging.consolidate(
+    ruled = yield from merging.consolidating(
         candidates,
         neighbours,
         max_deletes=caps.deletes,
@@ -61,7 +61,7 @@ def _created(candidate: Candidate) -> PlannedChange:
         version=None,
         fact=candidate.fact,
         topics=candidate.topics,
-        extracted=(candidate.fact,),
+        extracted=(QuotedFact.of(candidate),),
         reason="not consolidated",
         turns=(candidate.turn,),
     )

@@ -1,18 +1,18 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
-from app.language.facts import Candidate
+from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
 from app.memory.generation.logic.outcomes import Dropped
-from app.memory.generation.logic.profiles import FieldValue
+from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
 from app.memory.generation.logic.prompts import conversation, extraction
 from app.memory.generation.logic.replies import (
     ExtractedFact,
@@ -25,7 +25,8 @@ from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.turns import files_of, lines_of, utterances
+from app.memory.generation.services.pieces import in_pieces
+from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
@@ -62,47 +63,54 @@ class Extracted:
 
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    return await asyncio.to_thread(_by_rules, material)
+    heard, reading = await asyncio.to_thread(_reading, material)
+    turns = [one.turn for one in heard]
+    candidates = await in_pieces(reading.steps())
+    values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
+    # What context says was stored when it was read.
+    new = {n: one for n, one in enumerate(heard) if not one.is_context}
+    events = material.conversation.events
+    return Extracted(
+        candidates=[
+            replace(candidate, turn=new[candidate.turn].at)
+            for candidate in (candidates if material.guide.topics else [])
+            if candidate.turn in new
+        ],
+        values=[replace(value, turn=new[value.turn].at) for value in values if value.turn in new],
+        dropped=[
+            Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
+            for candidate in reading.left_out
+            if candidate.turn in new
+        ],
+        skipped_files=[
+            (one.at, file.media_type) for one in new.values() for file in files_of(events[one.at])
+        ],
+    )
 
 
-def _by_rules(material: Material) -> Extracted:
+def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
     heard = utterances(material.conversation.heard())
     turns = [one.turn for one in heard]
     guide = material.guide
-    left_out: list[Candidate] = []
-    candidates = rules.extract(
+    reading = rules.Extraction(
         turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
-        left_out=left_out,
     )
-    dropped = [
-        Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
-        for candidate in left_out
-        if not heard[candidate.turn].is_context
-    ]
-    result = Extracted(dropped=dropped)
-    # What context says was stored when it was read.
-    result.candidates = [
-        replace(candidate, turn=heard[candidate.turn].at)
-        for candidate in (candidates if guide.topics else [])
-        if not heard[candidate.turn].is_context
-    ]
-    result.values = [
-        replace(value, turn=heard[value.turn].at)
-        for value in profiles.by_rules(turns, material.profiles)
-        if not heard[value.turn].is_context
-    ]
-    events = material.conversation.events
-    result.skipped_files = [
-        (one.at, file.media_type)
-        for one in heard
-        if not one.is_context
-        for file in files_of(events[one.at])
-    ]
-    return result
+    return heard, reading
+
+
+def _filled(
+    turns: Sequence[Turn], schemas: Sequence[ProfileSchema]
+) -> Generator[None, None, list[FieldValue]]:
+    """Read the values of profiles, a statement at a time."""
+    values: list[FieldValue] = []
+    for said in profiles.by_rules(turns, schemas):
+        values += said
+        yield
+    return values
 
 
 @dataclass(frozen=True)

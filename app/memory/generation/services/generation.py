@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from app.adapters.db.session import Session
@@ -21,7 +22,7 @@ from app.memory.generation.schemas import (
     GenerateMemoriesRequest,
     VertexSessionSource,
 )
-from app.memory.generation.services.origins import Origin, admit
+from app.memory.generation.services.origins import SourceSession, admit
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
@@ -88,6 +89,7 @@ class GenerationService:
         service = self.memories
         now = service.clock.now()
         check_metadata_size(service.settings, request.metadata)
+        _check_length(service.settings, request)
         place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
         request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
         async with service.db.transaction() as session:
@@ -114,7 +116,8 @@ class GenerationService:
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
             made = None if origin is None else origin.row.create_time
-            queued = request.queued(scope, now, made, keeps_files=keeps_files)
+            told = self.privacy.is_told
+            queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
             return await operations.insert(session, new.queued(key, queued))
 
     async def renew(
@@ -156,6 +159,25 @@ class GenerationService:
         return new.noting(**untouched(model, self.memories.settings))
 
 
+def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
+    """Check the length of a conversation in the request.
+
+    Raises:
+        InvalidArgument: one generation does not read as much.
+    """
+    source = request.direct_contents_source
+    if source is None:
+        return
+    parts = chain.from_iterable(event.content.parts or () for event in source.events)
+    length = sum(len(part.text or "") for part in parts)
+    if length > settings.max_generation_chars:
+        raise InvalidArgument.of_field(
+            "directContentsSource.events",
+            f"must have at most {settings.max_generation_chars} characters of text in all;"
+            f" got {length}.",
+        )
+
+
 async def retry(
     resources: Resources, session: Session, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
@@ -175,7 +197,7 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
-def _scope(request: GenerateMemoriesRequest, origin: Origin | None) -> dict[str, str]:
+def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, str]:
     """Return the scope of the request, or else of the session's user.
 
     Raises:

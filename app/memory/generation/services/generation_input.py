@@ -22,14 +22,15 @@ from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, sc
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
 from app.memory.generation.logic.rereading import Reader
+from app.memory.generation.logic.rounds import count_fitting
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
-    VertexSessionSource,
+    QueuedGeneration,
 )
 from app.memory.generation.services import origins
 from app.memory.generation.services.conversation import Conversation, Spoken, Zones
-from app.memory.generation.services.origins import Origin
+from app.memory.generation.services.origins import SourceSession
 from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
@@ -45,9 +46,9 @@ from app.platform.engines.logic.config import (
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, privacy_of
-from app.platform.engines.store.tables import EngineRow
 from app.platform.privacy.logic.guard import Guard
 from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.repository import EventPlace, EventSpan
 from app.platform.sessions.store.tables import SessionEventRow
 from app.settings.settings import Settings
 
@@ -56,12 +57,20 @@ MAX_SESSION_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """The usable events of a session, and the number of older ones left out."""
+class ReadPart:
+    """The part of a conversation that a generation reads.
 
-    origin: Origin
-    rows: Sequence[SessionEventRow]
-    omitted: int
+    Attributes:
+        time: that of the request; None: it is made now.
+        session_time: the creation time of the session that is the source, if known.
+        place: the place of the request's events, if they are part of a larger source.
+        read_to: the last event of the session that earlier rounds have read; None: there are none.
+    """
+
+    time: datetime | None = None
+    session_time: datetime | None = None
+    place: StreamPlace | None = None
+    read_to: EventPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -74,11 +83,13 @@ class Material:
             than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
+        read_to: the last event of the session that is read, if another round has to read more.
         remembered: the revisions of a memory that the model is shown, the present one included.
     """
 
     conversation: Conversation
     omitted_events: int
+    read_to: EventPlace | None
     guide: Guide
     takes_facts: bool
     model: TextModel | None
@@ -87,24 +98,16 @@ class Material:
     masking: Masking
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The request of a generation.
-
-    Attributes:
-        time: of the request; None: it is made now.
-        session_time: the creation time of the session that is the source, if known.
-        place: the place of the request's own events, if they are part of a larger source.
-    """
-
-    request: GenerateMemoriesRequest
-    time: datetime | None = None
-    session_time: datetime | None = None
-    place: StreamPlace | None = None
-
-
-async def read(resources: Resources, name: EngineName, asked: Asked) -> Material:
+async def read(
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    origin: ReadPart,
+) -> Material:
     """Read the engine and the conversation, each in a snapshot of its own.
+
+    Of a session, as much is read as one generation takes. It must have been created at the time
+    that `origin` names, if any.
 
     Raises:
         NotFound: the engine or the session is gone.
@@ -113,11 +116,16 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
-        source = asked.request.vertex_session_source
+        source = request.vertex_session_source
         stored = None
         if source is not None:
-            stored = await _stored(session, engine, source, asked.session_time, now)
-    bank, request = config_of(engine), asked.request
+            found = await origins.find(session, engine, source, now)
+            if origin.session_time not in {None, found.row.create_time}:
+                # Created anew under its id, maybe by another user: the caller may not read this.
+                raise NotFound.of(found.name)
+            span = EventSpan(found.name.session, source.start_time, source.end_time, origin.read_to)
+            stored = await _session_part(session, found, span, request, resources.settings)
+    bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
     generation = bank.generation_config
@@ -127,13 +135,14 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
     zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
     model = resources.models.choose(generation.model if generation is not None else None)
-    spoken = await asyncio.to_thread(_spoken, asked, stored, masking, now)
+    spoken = await asyncio.to_thread(_spoken, request, origin, stored, masking, now)
     reader = _reader(request, guide, model)
     conversation = await asyncio.to_thread(Conversation, spoken, zones, reader)
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
         omitted_events=stored.omitted if stored else 0,
+        read_to=stored.read_to if stored else None,
         guide=guide,
         takes_facts=not config.disable_natural_language_memories,
         model=model,
@@ -143,35 +152,57 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
     )
 
 
-async def _stored(
+@dataclass(frozen=True)
+class _SessionPart:
+    """The events of a session that one generation reads.
+
+    Attributes:
+        omitted: the number of older ones that no generation reads.
+        read_to: the last one, if another round has to read more.
+    """
+
+    origin: SourceSession
+    events: Sequence[SessionEventRow]
+    omitted: int
+    read_to: EventPlace | None
+
+
+async def _session_part(
     session: Session,
-    engine: EngineRow,
-    source: VertexSessionSource,
-    session_time: datetime | None,
+    origin: SourceSession,
+    span: EventSpan,
+    request: GenerateMemoriesRequest,
+    settings: Settings,
+) -> _SessionPart:
+    """Return the usable events of a session up to a length, at least one.
+
+    A preview has a single round, which reads the newest.
+    """
+    engine_id = origin.name.engine.engine
+    places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
+    ordered = places[::-1] if request.validate_only else places
+    most = settings.max_generation_chars
+    count = max(count_fitting((place.size_bytes for place in ordered), most), 1)
+    left = max(len(places) - count, 0)
+    if request.validate_only:
+        places, omitted, left = places[left:], omitted + left, 0
+    read = places[:count]
+    events = await sessions.events_at(session, engine_id, origin.name.session, read)
+    return _SessionPart(origin, events, omitted, read[-1] if left else None)
+
+
+def _spoken(
+    request: GenerateMemoriesRequest,
+    origin: ReadPart,
+    stored: _SessionPart | None,
+    masking: Masking,
     now: datetime,
-) -> _Stored:
-    """Return the usable events of a session, which the request was admitted to read."""
-    origin = await origins.find(session, engine, source, now)
-    if session_time not in {None, origin.row.create_time}:
-        # Created anew under its id, maybe by another user: the caller may not read this one.
-        raise NotFound.of(origin.name)
-    rows, omitted = await sessions.list_events(
-        session,
-        origin.name.engine.engine,
-        origin.name.session,
-        source.start_time,
-        source.end_time,
-        MAX_SESSION_EVENTS,
-    )
-    return _Stored(origin, rows, omitted)
-
-
-def _spoken(asked: Asked, stored: _Stored | None, masking: Masking, now: datetime) -> Spoken:
+) -> Spoken:
     """Return the events of the request or of its session, and their place."""
-    direct, moment = asked.request.direct_contents_source, asked.time or now
+    direct, moment = request.direct_contents_source, origin.time or now
     if direct is not None:
-        place = asked.place or place_of(asked.request.scope or {}, direct.events)
-        return Spoken(direct.events, moment, place)
+        place = origin.place or place_of(request.scope or {}, direct.events)
+        return Spoken(_across(direct.events, masking), moment, place)
     if stored is None:
         return Spoken((), moment)
     events = [
@@ -180,13 +211,13 @@ def _spoken(asked: Asked, stored: _Stored | None, masking: Masking, now: datetim
             event_id=row.event_id,
             event_time=with_utc_offset(row.timestamp, row.utc_offset),
         )
-        for row in stored.rows
+        for row in stored.events
     ]
-    origin = stored.origin
-    place = StreamPlace(str(origin.name), [row.seq for row in stored.rows])
+    found = stored.origin
+    place = StreamPlace(str(found.name), [row.seq for row in stored.events])
     # Without its engine, which an archive may restore under another id.
-    session = f"{origin.name.session} {format_timestamp(origin.row.create_time)}"
-    return Spoken(events, moment, place, session)
+    session = f"{found.name.session} {format_timestamp(found.row.create_time)}"
+    return Spoken(_across(events, masking), moment, place, session)
 
 
 async def _compare(
@@ -227,10 +258,35 @@ def _zone(name: str | None) -> ZoneInfo | None:
     return None if name is None else ZoneInfo(name)
 
 
+def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
+    """Return events without values that are announced, or go on, in another part or event."""
+    parts = [part for event in events for part in event.content.parts or () if part.text]
+    texts = [part.text or "" for part in parts]
+    masked = masking.across(texts)
+    if masked == texts:
+        return events
+    rest = iter(masked)
+    return [
+        event.model_copy(
+            update={
+                "content": event.content.model_copy(
+                    update={
+                        "parts": [
+                            part.model_copy(update={"text": next(rest)}) if part.text else part
+                            for part in event.content.parts or ()
+                        ]
+                    }
+                )
+            }
+        )
+        for event in events
+    ]
+
+
 def _masking(
     bank: MemoryBankConfig,
     request: GenerateMemoriesRequest,
-    stored: _Stored | None,
+    stored: _SessionPart | None,
     settings: Settings,
 ) -> Masking:
     """Return the masking of a generation; given facts are written as direct writes are."""
@@ -241,7 +297,8 @@ def _masking(
         if stored is not None and stored.origin.is_elsewhere:
             theirs = Guard.of(privacy_of(stored.origin.engine), defaults, Place.GENERATION)
         return Masking(sent, sent, theirs)
-    return Masking(Guard.of(own, defaults, Place.DIRECT), sent)
+    is_told = isinstance(request, QueuedGeneration) and request.is_told
+    return Masking(Guard.of_writes(own, defaults, is_told=is_told), sent)
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:

@@ -100,8 +100,8 @@ class Neighbourhood:
         if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
                 forgotten = retrieval.newest(self._most_forgotten)
-                rows = await retrieval.find_newest(session, self._query(), forgotten)
-            newest = [_to_neighbour(row) for row in rows]
+                found = await retrieval.find_newest(session, self._query(), forgotten)
+            newest = [_to_neighbour(row) for row in found.rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
@@ -146,7 +146,8 @@ class Neighbourhood:
                         _OF_STATEMENTS,
                     )
                     asked = read(candidate.fact, query.now.date(), language)
-                    rows = [hit.row for hit in await search.by_everything(candidate.fact, asked)]
+                    found = await search.by_everything(candidate.fact, asked)
+                    rows = [hit.row for hit in found.hits]
                     results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
         timed = await self._timed(candidates, [list(near.memories) for near in results])
         return [
@@ -182,8 +183,9 @@ class Neighbourhood:
 
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget that means everything."""
-        rows = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
-        return NearMemories([_to_neighbour(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
+        found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
+        near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
+        return NearMemories(near, len(found.rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None if the vectors' model no longer serves the engine."""
@@ -215,7 +217,7 @@ class Neighbourhood:
             return []
         async with self.resources.db.snapshot() as session:
             compared = retrieval.newest(_COMPARED_BY_WORDS)
-            rows = await retrieval.find_newest(session, self._query(), compared)
+            rows = (await retrieval.find_newest(session, self._query(), compared)).rows
         by_words, limit = self.resources.embedders.by_words, self._count
         stored = await by_words.embed([row.fact or "" for row in rows])
         cosines = (await by_words.embed(facts)) @ stored.T

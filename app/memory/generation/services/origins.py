@@ -19,7 +19,7 @@ from app.platform.sessions.store.tables import SessionRow
 
 
 @dataclass(frozen=True)
-class Origin:
+class SourceSession:
     """A session that is the source of a generation.
 
     Attributes:
@@ -35,7 +35,7 @@ class Origin:
 
 async def find(
     session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
-) -> Origin:
+) -> SourceSession:
     """Return the session of a source; `target` is the engine of the memories.
 
     Raises:
@@ -47,12 +47,12 @@ async def find(
     name = source.name_beside(own)
     is_elsewhere = name.engine != own
     engine = await _other(session, target, name) if is_elsewhere else target
-    return Origin(name, engine, await sessions.get(session, name, now), is_elsewhere)
+    return SourceSession(name, engine, await sessions.get(session, name, now), is_elsewhere)
 
 
 async def admit(
     session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
-) -> Origin:
+) -> SourceSession:
     """Find the session for a caller; the audit log tells of a read in another engine there, too.
 
     Raises:

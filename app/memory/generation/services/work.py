@@ -6,9 +6,9 @@ models are asked, the work plans again.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -20,7 +20,7 @@ from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
 from app.kernel.errors import Aborted, Reason
 from app.kernel.failures import describe
-from app.kernel.names import EngineName, MemoryName
+from app.kernel.names import EngineName
 from app.language.dates import day_in
 from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
@@ -28,7 +28,7 @@ from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, Unmet, fates, sums
+from app.memory.generation.logic.outcomes import fates
 from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
@@ -39,10 +39,11 @@ from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import Conversation
 from app.memory.generation.services.extraction import Extracted
-from app.memory.generation.services.generation_input import Asked, Material
+from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
+from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
-from app.memory.generation.services.provenance import StreamPlace
+from app.memory.generation.services.summary import Summary
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
 from app.memory.generation.store import repository
@@ -52,8 +53,8 @@ from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store.repository import UNMET_REQUESTS
 from app.platform.privacy.services.privacy import count
+from app.platform.sessions.store.repository import EventPlace
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
@@ -65,8 +66,6 @@ _MAX_PLANS = 3
 """Plans that a job makes before it gives up on a scope that others keep changing."""
 _MEASURED_MODEL = "MiniLM"
 """The embedder whose similarities tell the rules the meaning of a request to forget."""
-_MAX_SKIPPED_NAMED = 20
-"""Skipped files that the metadata list; more are only counted."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,9 @@ class GenerationTask:
         finish: awaited in the transaction of the changes, with response and metadata; may raise.
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
-        request_time: the time of the request; None: it is made now.
-        session_time: the creation time of the session that is the source, if known.
-        place: the place of the request's events, if they are part of a larger source.
+        go_on: awaited like `finish`, where another round has to read more of a session, with the
+            last event that is read.
+        origin: the part of the conversation that is read.
     """
 
     engine: EngineName
@@ -94,9 +93,10 @@ class GenerationTask:
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
-    request_time: datetime | None = None
-    session_time: datetime | None = None
-    place: StreamPlace | None = None
+    go_on: (
+        Callable[[EventPlace, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None
+    ) = None
+    origin: ReadPart = field(default_factory=ReadPart)
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,7 @@ class Generation:
 
     async def _read(self) -> Material:
         task = self.task
-        asked = Asked(task.request, task.request_time, task.session_time, task.place)
-        inputs = await generation_input.read(self.resources, task.engine, asked)
+        inputs = await generation_input.read(self.resources, task.engine, task.request, task.origin)
         if inputs.model is None:
             return inputs
         return replace(inputs, model=CheckedTextModel(inputs.model, self._check))
@@ -175,7 +174,7 @@ class Generation:
             embed = embedding.vectors if self.task.request.validate_only else embedding.facts
             vectors = await embed(self.task.engine.engine, facts)
             try:
-                summary = _Summary.of(inputs, extracted, planned, masking)
+                summary = Summary.of(inputs, extracted, planned, masking)
                 with tracing.span("write"):
                     await self._apply(planned, vectors, summary)
             except Aborted as aborted:
@@ -215,9 +214,7 @@ class Generation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in near.model_id
-        return await asyncio.to_thread(
-            by_rules, candidates, near.rows, self._caps, by_meaning=by_meaning
-        )
+        return await in_pieces(by_rules(candidates, near.rows, self._caps, by_meaning=by_meaning))
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
@@ -262,7 +259,7 @@ class Generation:
         return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
 
     async def _apply(
-        self, planned: Plan, vectors: Mapping[str, Vector], summary: "_Summary"
+        self, planned: Plan, vectors: Mapping[str, Vector], summary: "Summary"
     ) -> None:
         """Make all changes and end the operation in one transaction.
 
@@ -293,9 +290,13 @@ class Generation:
                 scope = task.request.scope or {}
                 await repository.keep(session, task.engine.engine, scope, read)
             await self._record_costs(session)
-            await task.finish(session, response, self._details(summary, writing) | fates(response))
+            end = task.finish
+            if summary.read_to is not None:
+                assert task.go_on is not None
+                end = partial(task.go_on, summary.read_to)
+            await end(session, response, self._details(summary, writing) | fates(response))
 
-    def _details(self, summary: "_Summary", writing: ChangeContext) -> dict[str, Any]:
+    def _details(self, summary: "Summary", writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
         return {
             **summary.details,
@@ -328,73 +329,6 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-@dataclass(frozen=True)
-class _Summary:
-    """Facts about the work for the operation's metadata, and the provenance of its memories."""
-
-    model_id: str | None
-    has_conversation: bool
-    details: dict[str, Any]
-    dropped: Sequence[Dropped]
-    unmet: Sequence[Unmet]
-    conversation: Conversation
-    left: frozenset[int]
-    unread: Collection[int]
-    masking: Masking
-
-    @classmethod
-    def of(
-        cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
-    ) -> "_Summary":
-        dropped = [*extracted.dropped, *planned.outcome.dropped]
-        details: dict[str, Any] = {
-            "candidateCount": len(extracted.candidates),
-            **extracted.counts,
-            **masking.details(),
-        }
-        for name, value in sums(dropped, planned.outcome.refused).items():
-            details[name] = value + details.get(name, 0) if isinstance(value, int) else value
-        if planned.outcome.verified:
-            details["verifiedFactCount"] = planned.outcome.verified
-        if extracted.skipped_files:
-            details["skippedFileCount"] = len(extracted.skipped_files)
-            details["skippedFiles"] = [
-                {"event": event, "mimeType": media_type}
-                for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
-            ]
-        model_id = inputs.model.model_id if inputs.model is not None else None
-        return cls(
-            model_id=model_id,
-            has_conversation=bool(inputs.conversation.events),
-            details=details,
-            dropped=dropped,
-            unmet=planned.outcome.unmet,
-            conversation=inputs.conversation,
-            left=_left(planned, dropped),
-            unread=extracted.unread,
-            masking=masking,
-        )
-
-    def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
-        """Return the requests to forget that were not carried out, in the form of the metadata."""
-        requests = [
-            {
-                "request": unmet.request,
-                "reason": unmet.reason,
-                **({"nearest": _names(engine, unmet)} if unmet.nearest else {}),
-                **({"hasMore": True} if unmet.has_more else {}),
-            }
-            for unmet in self.unmet
-        ]
-        return {UNMET_REQUESTS: requests} if requests else {}
-
-    def author(self, meter: Meter) -> tuple[str, str | None]:
-        """Return the author and the version of the prompts; given facts may need no model."""
-        if self.model_id is not None and (meter.by_model or self.has_conversation):
-            return self.model_id, VERSION
-        return ENGINE, None
-
-
 def _timed(candidate: Candidate, conversation: Conversation) -> Candidate:
     """Return a candidate with the time at which it was said, and whether it may be a repetition."""
     return replace(
@@ -402,12 +336,6 @@ def _timed(candidate: Candidate, conversation: Conversation) -> Candidate:
         said_at=conversation.provenance.said_at(candidate.turn),
         is_repeat=conversation.standings.get(candidate.turn) is Standing.PERHAPS,
     )
-
-
-def _left(planned: Plan, dropped: Sequence[Dropped]) -> frozenset[int]:
-    """Return the positions of the turns that left a memory, a change of one, or a decision."""
-    turns = {turn for change in planned.changes for turn in change.turns}
-    return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 
 
 def _mask(extracted: Extracted, masking: Masking) -> None:
@@ -437,7 +365,3 @@ def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any
     if generated:
         response |= {"author": author, "generatedMemories": list(generated)}
     return response
-
-
-def _names(engine: EngineName, unmet: Unmet) -> list[str]:
-    return [str(MemoryName(engine, memory_id)) for memory_id in unmet.nearest]

@@ -95,6 +95,7 @@ class GenerationWriter:
                 **content_of(row),
                 **_content(change),
                 **said,
+                "context": _context_of(change, row),
                 "user_metadata": self._merged_metadata(row),
             },
             expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
@@ -123,6 +124,7 @@ class GenerationWriter:
             content={
                 **_content(change),
                 **self.provenance.of(change.turn),
+                "context": change.context,
                 "user_metadata": metadata_column(self.request),
             },
             expire_time=self._expiry(Cause.GENERATE_CREATED, None),
@@ -163,6 +165,13 @@ class GenerationWriter:
             merged = {**row.user_metadata, **given}
             return merged if len(merged) <= self.max_metadata_entries else given
         return given
+
+
+def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:
+    """Return the context of a changed memory; what another fact rested on is none of this one."""
+    if change.context is None and change.fact == row.fact:
+        return row.context
+    return change.context
 
 
 def _content(change: PlannedChange) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.scopes import scope_hash
 from app.memory.generation.store.tables import ReadLineRow
@@ -65,7 +65,7 @@ async def keep(
     await insert_rows(ReadLineRow, session, rows, _LIVES_ON)
 
 
-async def find_expired(session: Session, limit: int) -> Sequence[Key]:
+async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find lines of all engines that are kept no longer; for a sweep."""
     statement = (
         select(*_KEY)
@@ -74,9 +74,8 @@ async def find_expired(session: Session, limit: int) -> Sequence[Key]:
             engines.is_settled(ReadLineRow.engine_id),
         )
         .order_by(ReadLineRow.expire_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _KEY))
 
 
 async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""Limit of the contents that one generation reads; the overlap may have as much again."""
+from app.memory.generation.logic.rounds import count_fitting
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def in_order(event: ListedEvent) -> tuple[datetime, int]:
     return event.time, event.seq
 
 
-def first_batch(due: Sequence[ListedEvent]) -> Sequence[ListedEvent]:
+def first_batch(due: Sequence[ListedEvent], most_bytes: int) -> Sequence[ListedEvent]:
     """Return the events that one generation reads: at least one, within the limits.
 
     Events that failed before are read apart from others, so that they cannot block them.
@@ -47,22 +46,16 @@ def first_batch(due: Sequence[ListedEvent]) -> Sequence[ListedEvent]:
         return ()
     limit = due[0].batch_limit
     alike = [event for event in due if event.batch_limit == limit]
-    fitting = _fitting(alike[:limit])
+    fitting = _fitting(alike[:limit], most_bytes)
     return alike[: max(1, fitting)]
 
 
-def last(events: Sequence[ListedEvent], count: int) -> Sequence[ListedEvent]:
+def last(events: Sequence[ListedEvent], count: int, most_bytes: int) -> Sequence[ListedEvent]:
     """Return the last events, at most `count` and within the limit of bytes."""
     latest = events[max(0, len(events) - count) :]
-    fitting = _fitting(latest[::-1])
+    fitting = _fitting(latest[::-1], most_bytes)
     return latest[len(latest) - fitting :]
 
 
-def _fitting(events: Sequence[ListedEvent]) -> int:
-    """Return the number of first events that fit into the limit of bytes."""
-    total = 0
-    for number, event in enumerate(events):
-        total += event.content_bytes
-        if total > MAX_BATCH_BYTES:
-            return number
-    return len(events)
+def _fitting(events: Sequence[ListedEvent], most_bytes: int) -> int:
+    return count_fitting((event.content_bytes for event in events), most_bytes)

@@ -23,21 +23,16 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
 from app.kernel.scopes import scope_hash
-from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.generation import (
-    MASKED_FIELDS,
-    model_of,
-    reads_files,
-    untouched,
-)
+from app.memory.generation.services.generation import model_of, reads_files, untouched
 from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
 from app.memory.ingestion.schemas import (
     FlushStreamRequest,
     IngestEventsRequest,
     merged_options,
 )
+from app.memory.ingestion.services.admission import admitted
 from app.memory.ingestion.store import erasure, listing, repository
 from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
@@ -110,8 +105,7 @@ class IngestionService:
         check_scope_size(self.memories.settings, request.scope)
         check_metadata_size(self.memories.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
-        admitted = self.privacy.admit(name, Place.GENERATION, request, MASKED_FIELDS)
-        request, masked = await admitted
+        request, masked = await admitted(self.privacy, name, request)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
@@ -346,8 +340,8 @@ class IngestionService:
         )
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
-        if ended is None or ended.state == OperationState.CANCELLED:
-            # A client that has cancelled an operation may have deleted it, too.
+        if stream.operation_id and (ended is None or ended.state == OperationState.CANCELLED):
+            # A client may have deleted it, too; a restored stream has had none, and keeps its rule.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due, ended)

@@ -3,30 +3,30 @@
 from datetime import timedelta
 from functools import partial
 
-from app.adapters.batches import in_spread_batches
+from app.adapters.batches import SweepBatches
 from app.adapters.resources import Resources
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import erasure, repository
 
 
-async def reopen(resources: Resources) -> int:
+async def reopen(batches: SweepBatches) -> int:
     """Give streams a new operation whose last one left events waiting; return how many."""
-    reopen = IngestionService.of(resources).reopen
-    return await in_spread_batches(resources, repository.find_stranded, reopen)
+    service = IngestionService.of(batches.resources)
+    return await batches.spread(repository.find_stranded, service.reopen)
 
 
-async def forget_old_ids(resources: Resources) -> int:
+async def forget_old_ids(batches: SweepBatches) -> int:
     """Remove the ids of events that arrived too long ago to come again; return how many."""
     find, remove = erasure.find_old_events, erasure.remove_old_events
-    kept = _known_for(resources)
-    return await in_spread_batches(resources, partial(find, kept), partial(remove, kept))
+    kept = _known_for(batches.resources)
+    return await batches.spread(partial(find, kept), partial(remove, kept))
 
 
-async def forget_old_streams(resources: Resources) -> int:
+async def forget_old_streams(batches: SweepBatches) -> int:
     """Remove streams that have been silent as long; return how many."""
     find, remove = erasure.find_old_streams, erasure.remove_old_streams
-    kept = _known_for(resources)
-    return await in_spread_batches(resources, partial(find, kept), partial(remove, kept))
+    kept = _known_for(batches.resources)
+    return await batches.spread(partial(find, kept), partial(remove, kept))
 
 
 def _known_for(resources: Resources) -> timedelta:

@@ -12,7 +12,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Fields
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.scopes import scope_hash
 from app.memory.ingestion.store import repository
@@ -35,15 +35,14 @@ FILTER_FIELDS: Fields = {
 """Fields that a filter of streams accepts."""
 
 
-async def find_old_events(kept: timedelta, session: Session, limit: int) -> Sequence[Key]:
+async def find_old_events(kept: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
     """Find processed events of all engines that arrived before `kept`; for a sweep."""
     statement = (
         select(*_EVENT_KEY)
         .where(_is_old_event(session, kept), engines.is_settled(StreamEventRow.engine_id))
         .order_by(StreamEventRow.arrival_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _EVENT_KEY))
 
 
 async def remove_old_events(
@@ -59,15 +58,14 @@ def _is_old_event(session: Session, kept: timedelta) -> ColumnElement[bool]:
     return and_(StreamEventRow.process_time.is_not(None), is_old)
 
 
-async def find_old_streams(kept: timedelta, session: Session, limit: int) -> Sequence[Key]:
+async def find_old_streams(kept: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
     """Find streams of all engines without events that are silent for `kept`; for a sweep."""
     statement = (
         select(*_STREAM_KEY)
         .where(_is_old_stream(session, kept), engines.is_settled(StreamRow.engine_id))
         .order_by(StreamRow.last_arrival_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _STREAM_KEY))
 
 
 async def remove_old_streams(

@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, func, select
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.memory.ingestion.store import erasure
 from app.memory.ingestion.store.repository import StreamKey
@@ -36,10 +36,10 @@ FILTER_FIELDS: Fields = {
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Sequence[StreamRow]:
+) -> ReadRows[StreamRow]:
     """Return a page of an engine's streams."""
     statement = select(StreamRow).where(StreamRow.engine_id == engine_id, clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def count_aside(

@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow
@@ -216,7 +216,9 @@ async def contents(
     statement = select(StreamEventRow.seq, StreamEventRow.content).where(
         key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs)
     )
-    return {seq: content for seq, content in await session.execute(statement) if content}
+    return {
+        seq: content for seq, content in await session.execute(statement) if content is not None
+    }
 
 
 @dataclass(frozen=True)
@@ -298,16 +300,14 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
     await session.execute(update(StreamEventRow).where(mine).values(content=None))
 
 
-async def find_stranded(session: Session, limit: int) -> Sequence[Key]:
+async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find streams of all engines with waiting events that no operation will process; for a sweep.
 
     Streams of deleted engines and those that are being erased are left out: writes to them are
     refused.
     """
-    statement = (
-        select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time).limit(limit)
-    )
-    return await find_keys(session, statement)
+    statement = select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time)
+    return await find_keys(session, search.bounded(statement, _KEY))
 
 
 async def lock_stranded(

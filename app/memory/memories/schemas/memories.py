@@ -24,7 +24,7 @@ from app.platform.engines.logic.topics import MAX_FACT_CHARS, MemoryTopicId, Mem
 
 MAX_SCOPE_PAIRS = 5
 MAX_SCOPE_VALUE_CHARS = 1_024
-_MAX_TEXT_CHARS = 4_096
+MAX_TEXT_CHARS = 4_096
 
 
 def _check_scope(scope: dict[str, str]) -> dict[str, str]:
@@ -61,7 +61,12 @@ Scope = Annotated[
 """The exact key of a collection of memories: order-free, case-sensitive."""
 
 
-def _check_fact(fact: str) -> str:
+def check_fact(fact: str) -> str:
+    """Return a fact.
+
+    Raises:
+        ValueError: it is blank.
+    """
     if not fact.strip():
         raise ValueError("must not be blank")
     return fact
@@ -75,7 +80,7 @@ Fact = Annotated[
         examples=["I prefer a window seat."],
         json_schema_extra={"pattern": r"\S"},
     ),
-    AfterValidator(_check_fact),
+    AfterValidator(check_fact),
 ]
 
 
@@ -93,7 +98,12 @@ class StructuredContent(WireModel):
     )
 
 
-def _check_structured(content: StructuredContent) -> StructuredContent:
+def check_structured(content: StructuredContent) -> StructuredContent:
+    """Return the content of a structured memory.
+
+    Raises:
+        ValueError: it is too large to be stored.
+    """
     check_size(content.wire())
     return content
 
@@ -171,10 +181,10 @@ class MemoryFields(SingleRevisionFields):
         None, description="Statement to remember, in one or a few sentences; not blank."
     )
     display_name: str | None = Field(
-        None, max_length=_MAX_TEXT_CHARS, description="Short name for people."
+        None, max_length=MAX_TEXT_CHARS, description="Short name for people."
     )
     description: str | None = Field(
-        None, max_length=_MAX_TEXT_CHARS, description="Explanation for people."
+        None, max_length=MAX_TEXT_CHARS, description="Explanation for people."
     )
     topics: MemoryTopicIds | None = Field(
         None, description="Topics that the fact is about; absent: none."
@@ -189,13 +199,14 @@ class MemoryFields(SingleRevisionFields):
         description="Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be"
         " changed later.",
     )
-    structured_content: Annotated[StructuredContent, AfterValidator(_check_structured)] | None = (
+    structured_content: Annotated[StructuredContent, AfterValidator(check_structured)] | None = (
         Field(None, description=f"At most {MAX_OBJECT_BYTES} bytes as JSON.")
     )
     context: str | None = Field(
         None,
         max_length=MAX_FACT_CHARS,
-        description="Source of the fact, or the reason that it matters, in words.",
+        description="Source of the fact, or the reason that it matters, in words. Generation writes"
+        " here what was said that the fact rests on; a given fact has none.",
     )
     expire_time: Timestamp | None = Field(
         None,
@@ -254,7 +265,9 @@ class UpdateMemoryRequest(MemoryFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "I prefer an aisle seat."}]})
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "event_time"})
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"name", "create_time", "update_time", "event_time"}
+    )
 
     scope: Scope | None = Field(None, description="The memory's own scope; another one is refused.")
     etag: str | None = Field(None, description="The etag that was read.")
@@ -287,7 +300,9 @@ class MemoryContentFields(WireModel):
         " the content.",
     )
     context: str | None = Field(
-        None, description="Source of the fact, or the reason that it matters, in words."
+        None,
+        description="Source of the fact, or the reason that it matters, in words. Generation writes"
+        " here what was said that the fact rests on; a given fact has none.",
     )
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from app.adapters.cooperative import each
 from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
@@ -12,7 +14,8 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.ordering import Order, read_order
 from app.kernel.paging import PageRequest
-from app.memory.memories.schemas.memories import ListMemoriesResponse, Memory
+from app.memory.memories.schemas.fast_json import memory_json
+from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.store import listing, repository
 from app.memory.memories.store.listing import DeletedBy
 from app.memory.memories.store.tables import MemoryRow
@@ -42,8 +45,11 @@ class MemoryListing:
         page: PageRequest,
         *,
         shows_deleted: bool,
-    ) -> ListMemoriesResponse:
-        """Return a page of live memories, with `shows_deleted` also of what can be recovered."""
+    ) -> dict[str, Any]:
+        """Return a page of live memories, with `shows_deleted` also of what can be recovered.
+
+        It is the JSON form of a `ListMemoriesResponse`.
+        """
         now = self.clock.now()
         order = _read_order(order_by, shows_deleted=shows_deleted)
         fields = listing.KNOWN_FIELDS if shows_deleted else listing.LIVE_FIELDS
@@ -64,9 +70,8 @@ class MemoryListing:
             where = visible & clause.condition
             rows, token = asked.cut(await listing.list_page(session, name.engine, where, asked))
             deletions = await listing.list_deletions(session, name.engine, rows, now)
-        return ListMemoriesResponse(
-            memories=[_shown(engine, row, deletions) for row in rows], next_page_token=token
-        )
+        memories = await each(rows, lambda row: _json(engine, row, deletions))
+        return {"memories": memories} | ({} if token is None else {"nextPageToken": token})
 
     async def get_known(self, name: MemoryName) -> Memory:
         """Return a memory that is live or can be recovered.
@@ -87,6 +92,12 @@ def _read_order(order_by: str | None, *, shows_deleted: bool) -> Order:
     if order.field == listing.BY_DELETION and not shows_deleted:
         raise InvalidArgument.of_field("orderBy", f"{order.field} needs showDeleted=true.")
     return order
+
+
+def _json(engine: EngineName, row: MemoryRow, deletions: Mapping[str, DeletedBy]) -> dict[str, Any]:
+    if row.delete_time is None:
+        return memory_json(engine, row)
+    return _shown(engine, row, deletions).wire()
 
 
 def _shown(engine: EngineName, row: MemoryRow, deletions: Mapping[str, DeletedBy]) -> Memory:

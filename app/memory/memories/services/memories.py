@@ -37,7 +37,7 @@ from app.memory.memories.store.changes import (
     response_of,
 )
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import UNMASKED, ColumnRole
+from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -67,7 +67,7 @@ _MASKABLE = (
 _STATED = frozenset({"fact", "structured_content"})
 """The fields that say what a memory states."""
 
-TEXT_FIELDS = {*(_COLUMNS.keys() - UNMASKED), "revision_labels"}
+TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
 UNDELETE = "memories.undelete"
 """Kind of the operation that brings a memory back."""

@@ -41,7 +41,7 @@ class ScopeService:
             async with limited(session, resources.settings.filter_timeout_seconds):
                 rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
         return ListScopesResponse(
-            scopes=[_in_use(scope, count) for _, scope, count in rows], next_page_token=token
+            scopes=[_in_use(scope, count) for _, scope, count, _ in rows], next_page_token=token
         )
 
 

@@ -6,9 +6,23 @@ Called by `store/ledger.py` alone. All functions take part in the caller's trans
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, cast, delete, func, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Subquery,
+    and_,
+    cast,
+    delete,
+    func,
+    select,
+    true,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.adapters.db.arrays import all_of, any_of
 from app.adapters.db.session import Session
@@ -100,7 +114,7 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
 
 
 async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Empty the quotes that revisions of other memories took from the same conversations.
+    """Empty what other memories and their revisions quote of the same conversations.
 
     Call it before the memories are erased, with the engine locked as by whoever rewrites revisions.
     Locked revisions are skipped: whoever else locks them removes them, as nothing can read them any
@@ -112,14 +126,27 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         # Only engines and models quote; other operations, which may be large, are left out.
         RevisionRow.author.is_not(None),
     )
+    is_quoting = and_(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.operation_id.in_(mine),
+        RevisionRow.memory_id != all_of(memory_ids),
+        func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
+    )
+    # First those that have the contexts from the quoting revisions, which say what to look for.
+    quotes = select(RevisionRow.memory_id, RevisionRow.context).where(is_quoting).cte("quotes")
+    near = _of_same_messages(engine_id, memory_ids).cte("near")
+    for table, key in ((MemoryRow, MemoryRow.memory_id), (RevisionRow, RevisionRow.revision_id)):
+        copied = and_(quotes.c.memory_id == table.memory_id, quotes.c.context == table.context)
+        places = ("memory_id", "source", "position")
+        is_near = and_(*(near.c[name] == getattr(table, name) for name in places))
+        found = [
+            select(key).join(other, is_same).where(table.engine_id == engine_id)
+            for other, is_same in ((quotes, copied), (near, is_near))
+        ]
+        await _blank_contexts(session, engine_id, table, key, union_all(*found).subquery())
     quoting = (
         select(RevisionRow.revision_id)
-        .where(
-            RevisionRow.engine_id == engine_id,
-            RevisionRow.operation_id.in_(mine),
-            RevisionRow.memory_id != all_of(memory_ids),
-            func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
-        )
+        .where(is_quoting)
         .with_for_update(key_share=True, skip_locked=True)
         .cte("quoting")
     )
@@ -127,6 +154,43 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         update(RevisionRow)
         .where(RevisionRow.engine_id == engine_id, RevisionRow.revision_id.in_(select(quoting)))
         .values(extracted_memories=cast([], JSONB))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _of_same_messages(
+    engine_id: int, memory_ids: Sequence[str]
+) -> Select[str, str | None, float | None]:
+    """Select memories that rest on the same messages as others, whose revisions may be gone."""
+    own, erased = aliased(MemoryRow), aliased(MemoryRow)
+    places = ("engine_id", "scope_hash", "source", "position")
+    is_same = and_(*(getattr(own, name) == getattr(erased, name) for name in places))
+    return (
+        select(own.memory_id, own.source, own.position)
+        .join(erased, is_same)
+        .where(own.engine_id == engine_id, erased.memory_id == any_of(memory_ids))
+    )
+
+
+async def _blank_contexts(
+    session: Session,
+    engine_id: int,
+    table: type[MemoryRow | RevisionRow],
+    key: InstrumentedAttribute[Any],
+    found: Subquery,
+) -> None:
+    """Empty the contexts of memories or revisions by their keys."""
+    holding = (
+        select(key)
+        .where(table.engine_id == engine_id, key.in_(select(found)), table.context.is_not(None))
+        .order_by(key)
+        .with_for_update(key_share=True, skip_locked=table is RevisionRow)
+        .cte("holding")
+    )
+    await session.execute(
+        update(table)
+        .where(table.engine_id == engine_id, key.in_(select(holding)))
+        .values(context=None)
         .execution_options(synchronize_session=False)
     )
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, select
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, Slice
+from app.adapters.db.pages import Key, ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import FILTER_FIELDS
@@ -50,10 +50,10 @@ def key(by: str) -> Key:
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Sequence[MemoryRow]:
+) -> ReadRows[MemoryRow]:
     """Return a page of an engine's memories."""
     statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def list_named(

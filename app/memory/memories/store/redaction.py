@@ -17,13 +17,11 @@ from app.adapters.db.subjects import Subject
 from app.memory.memories.store import repository
 from app.memory.memories.store.changes import Change
 from app.memory.memories.store.columns import content_of
-from app.memory.memories.store.roles import UNMASKED, ColumnRole, columns_of
+from app.memory.memories.store.roles import ColumnRole, columns_of
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 
-MASKED_FIELDS = tuple(
-    name for name in columns_of(MemoryRow, ColumnRole.CONTENT) if name not in UNMASKED
-)
+MASKED_FIELDS = tuple(columns_of(MemoryRow, ColumnRole.CONTENT))
 """Attributes of memories that hold texts of users."""
 MASKED_OF_REVISIONS = (*MASKED_FIELDS, "labels", "extracted_memories")
 REVISIONS = RevisionRow.__tablename__

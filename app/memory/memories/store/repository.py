@@ -44,7 +44,7 @@ from app.adapters.db.filter_fields import (
 from app.adapters.db.filters import Fields
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
@@ -370,15 +370,14 @@ def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
 _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
 
 
-async def find_without_cues(session: Session, limit: int) -> Sequence[Key]:
+async def find_without_cues(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
         select(*_KEY)
         .where(MemoryRow.cues.is_(None), engines.is_settled(MemoryRow.engine_id))
         .order_by(*_KEY)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _KEY))
 
 
 async def lock_without_cues(

@@ -85,10 +85,6 @@ def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
         )
 
 
-UNMASKED = frozenset({"topics"})
-"""Content in which no sensitive values are looked for: names that an engine's configuration has."""
-
-
 def empty_value(column: Column[Any]) -> Any:  # noqa: ANN401 - of any column
     """Return the value of a column if none was given."""
     make: Callable[[], object] | None = column.info.get("empty")

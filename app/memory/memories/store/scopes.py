@@ -1,15 +1,28 @@
 """Statements that find the scopes of an engine's memories."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Integer, Label, Row, Select, cast, func, select, true
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Integer,
+    Label,
+    Row,
+    Select,
+    Text,
+    cast,
+    func,
+    or_,
+    select,
+    true,
+)
 
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
 from app.adapters.db.session import Session
+from app.kernel.held import hold
 from app.memory.memories.store import repository
 from app.memory.memories.store.tables import MemoryRow
 
@@ -38,22 +51,27 @@ class Wanted:
 
 async def list_page(
     session: Session, wanted: Wanted, page: Slice, now: datetime
-) -> Sequence[Row[bytes, dict[str, str], int]]:
-    """Return a page of scopes: digest, scope, number of live memories.
+) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
+    """Return a page of scopes: digest, scope, number of live memories, size in bytes.
 
     No more memories are counted than one above `MAX_COUNT`.
     """
     found = _found(wanted, page)
     statement = (
-        select(found.c.scope_hash, found.c.scope, _count(wanted.engine_id, found, now))
+        select(
+            found.c.scope_hash, found.c.scope, _count(wanted.engine_id, found, now), found.c.size
+        )
         .where(found.c.is_wanted)
         .order_by(found.c.scope_hash)
     )
-    return (await session.execute(statement)).all()
+    rows = (await session.execute(statement)).all()
+    sizes = [row.size for row in rows]
+    hold(sum(sizes))
+    return page.fitting(rows, sizes)
 
 
 def _found(wanted: Wanted, page: Slice) -> CTE:
-    """Return the scopes that are looked at, until enough of them are wanted.
+    """Return the scopes that are looked at, until enough of them are wanted, by number or bytes.
 
     Each is found by one probe of the index, from the digest of the one before.
     """
@@ -61,24 +79,33 @@ def _found(wanted: Wanted, page: Slice) -> CTE:
     if page.after is not None:
         first = first.where(MemoryRow.scope_hash > page.after[0])
     start = first.subquery("start")
-    found = select(*start.c, cast(start.c.is_wanted, Integer()).label("wanted")).cte(
-        "found", recursive=True
-    )
+    is_first_wanted = cast(start.c.is_wanted, Integer())
+    found = select(
+        *start.c, is_first_wanted.label("wanted"), (is_first_wanted * start.c.size).label("bytes")
+    ).cte("found", recursive=True)
     after = _next(wanted).where(MemoryRow.scope_hash > found.c.scope_hash).lateral("after")
+    is_wanted = cast(after.c.is_wanted, Integer())
+    # A page has the first whatever its size; the last, beyond the bound, shows that there is more.
+    is_open = or_(found.c.wanted < 2, found.c.bytes <= page.max_bytes)
     further = (
-        select(*after.c, found.c.wanted + cast(after.c.is_wanted, Integer()))
+        select(
+            *after.c,
+            found.c.wanted + is_wanted,
+            found.c.bytes + is_wanted * after.c.size,
+        )
         .select_from(found)
         .join(after, true())
-        .where(found.c.wanted < page.limit)
+        .where(found.c.wanted < page.limit, is_open)
     )
     return found.union_all(further)
 
 
-def _next(wanted: Wanted) -> Select[bytes, dict[str, Any], bool]:
+def _next(wanted: Wanted) -> Select[bytes, dict[str, Any], bool, int]:
     # A row without a key gives neither true nor false.
     is_wanted: Label[bool] = wanted.condition.is_(true()).label("is_wanted")
+    size = func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES
     return (
-        select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted)
+        select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted, size.label("size"))
         .where(MemoryRow.engine_id == wanted.engine_id, wanted.visible)
         .order_by(MemoryRow.scope_hash)
         .limit(1)

@@ -1,18 +1,18 @@
 """Embedding of facts that were written while their model was away, or was being replaced."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 
 import structlog
 
+from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, change_found
+from app.adapters.db.spread import Key
 from app.adapters.resources import Resources
-from app.kernel.errors import NotFound, ServiceError
+from app.kernel.errors import BadGateway, NotFound, Reason, ServiceError
 from app.kernel.names import WILDCARD, EngineName
-from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.services.embedding import FactEmbedding
@@ -25,14 +25,24 @@ log = structlog.get_logger()
 _REFUSED_PAUSE = timedelta(hours=1)
 """Pause before a fact is tried again that the model refuses while it embeds others."""
 _MOST_FAILURES = 20
-"""Batches that may fail in one run; the rest of a long queue waits for the next run."""
+"""SweepBatches that may fail in one run; the rest of a long queue waits for the next run."""
 
 
 @dataclass(frozen=True)
 class Backlog:
     """The embedding queue: memories that wait for their vectors."""
 
-    resources: Resources
+    batches: SweepBatches
+
+    @classmethod
+    def of(cls, resources: Resources) -> "Backlog":
+        """Return the queue, for one run."""
+        return cls(SweepBatches(resources, "embedding queue"))
+
+    @property
+    def resources(self) -> Resources:
+        """The process's resources."""
+        return self.batches.resources
 
     async def run(self) -> int:
         """Embed the due memories; return the count. Failed ones are due again after a pause.
@@ -42,10 +52,9 @@ class Backlog:
         """
         total = failures = 0
         away: set[int] = set()
-        while failures < _MOST_FAILURES and (claimed := await self._claim()):
+        while failures < _MOST_FAILURES and (claimed := await self._claim(away)):
             for engine_id, memory_ids in claimed:
-                # An engine that failed is not tried again in this run: it would delay the others.
-                done = None if engine_id in away else await self._try_embed(engine_id, memory_ids)
+                done = await self._try_embed(engine_id, memory_ids)
                 if done is None:
                     away.add(engine_id)
                     failures += 1
@@ -55,8 +64,11 @@ class Backlog:
             log.info("embedding.caught_up", memories=total)
         return total
 
-    async def _claim(self) -> list[tuple[int, list[str]]]:
-        """Lease due memories of several engines; return those of each."""
+    async def _claim(self, away: Collection[int]) -> list[tuple[int, list[str]]]:
+        """Lease due memories of several engines; return those of each.
+
+        An engine that failed is not tried again in this run: it would delay the others.
+        """
         settings = self.resources.settings
         # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
@@ -66,9 +78,13 @@ class Backlog:
         ) -> tuple[int, list[str]]:
             return engine_id, await repository.claim(session, engine_id, keys, lease)
 
-        find = partial(repository.find_due, limit=settings.tuning.reembed_batch_rows)
-        _, claimed = await change_found(self.resources.db, find, claim)
-        return [(engine_id, ids) for engine_id, ids in claimed if ids]
+        passed = [(engine_id,) for engine_id in away]
+        while True:
+            search = self.batches.search(settings.tuning.reembed_batch_rows, passed)
+            tried = await self.batches.changed(repository.find_due, claim, search)
+            # Where all that was found has failed, others come after it.
+            if tried.changed or not tried.found:
+                return [claimed for _, claimed in tried.changed if claimed[1]]
 
     async def _put_back(self, engine_id: int, memory_ids: Sequence[str]) -> None:
         pause = timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
@@ -77,14 +93,28 @@ class Backlog:
 
     async def _try_embed(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
         """Embed memories of an engine; return the count, or None if that is impossible now."""
+        name = EngineName(WILDCARD, WILDCARD, engine_id)
         try:
-            return await self._embed(EngineName(WILDCARD, WILDCARD, engine_id), memory_ids)
+            try:
+                return await self._embed(name, memory_ids)
+            except Exception as error:
+                if not _may_be_of_one(error):
+                    raise
+            return await self._embed_alone(name, memory_ids)
         except NotFound:
             # The engine was deleted, and the memories go with it.
             return None
         except ServiceError as error:
             log.warning("embedding.still_waiting", engine_id=engine_id, reason=error.reason)
             return None
+
+    async def _embed_alone(self, name: EngineName, memory_ids: Sequence[str]) -> int:
+        """Embed memories one by one, so that those that fail do not stop the others."""
+        total = 0
+        for memory_id in memory_ids:
+            async with self.batches.alone((name.engine, memory_id)):
+                total += await self._embed(name, [memory_id]) or 0
+        return total
 
     async def _embed(self, name: EngineName, memory_ids: Sequence[str]) -> int | None:
         embedding = EngineEmbedding.of(self.resources)
@@ -109,3 +139,9 @@ class Backlog:
         if result.refused:
             log.warning("embedding.refused", engine_id=name.engine, memories=len(result.refused))
         return len(done)
+
+
+def _may_be_of_one(error: Exception) -> bool:
+    """Return True if one of several memories may have caused an error: neither model nor engine."""
+    of_all = (*AWAY, BadGateway, NotFound)
+    return not isinstance(error, of_all) and getattr(error, "reason", None) != Reason.MODEL_REFUSED

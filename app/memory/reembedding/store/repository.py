@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
 from app.platform.engines.store import repository as engines
@@ -120,15 +120,14 @@ async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
 # Embedding queue --------------------------------------------------------------------------------
 
 
-async def find_due(session: Session, limit: int) -> Sequence[Key]:
-    """Find up to `limit` due memories of all engines in the embedding queue."""
+async def find_due(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find due memories of all engines in the embedding queue."""
     statement = (
         select(*_KEY)
         .where(_is_due(), engines.is_settled(UnembeddedRow.engine_id))
         .order_by(UnembeddedRow.due_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _KEY))
 
 
 async def claim(
@@ -198,25 +197,18 @@ async def count_waiting_of(session: Session, engine_id: int, most: int) -> int:
 # Stale vectors ----------------------------------------------------------------------------------
 
 
-async def list_stale(
-    session: Session, engine_id: int, kept: Sequence[str], after: str, limit: int
-) -> list[str]:
-    """Return memories beyond `after` with vectors by other models than those `kept`, ordered by id.
-
-    A list shorter than `limit` is the last.
-    """
+async def find_stale(
+    session: Session, engine_id: int, kept: Sequence[str], search: RowSearch
+) -> Sequence[Key]:
+    """Find an engine's memories with vectors by other models than those `kept`, ordered by id."""
+    key = (MemoryVectorRow.engine_id, MemoryVectorRow.memory_id)
     statement = (
-        select(MemoryVectorRow.memory_id)
-        .where(
-            MemoryVectorRow.engine_id == engine_id,
-            MemoryVectorRow.memory_id > after,
-            MemoryVectorRow.model_id.not_in(kept),
-        )
-        .group_by(MemoryVectorRow.memory_id)
+        select(*key)
+        .where(MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.model_id.not_in(kept))
+        .group_by(*key)
         .order_by(MemoryVectorRow.memory_id)
-        .limit(limit)
     )
-    return list((await session.execute(statement)).scalars())
+    return await find_keys(session, search.bounded(statement, key))
 
 
 async def list_lacking_of(

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, func, select, union_all
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found
 from app.memory.memories.store.repository import is_gone
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.engines.store import repository as engines
@@ -58,23 +58,27 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
     return (await session.execute(statement)).scalars().all()
 
 
-async def find_gone(session: Session, limit: int) -> Sequence[Key]:
-    """Find up to `limit` memories of all engines that are no longer readable; for a sweep."""
+async def find_gone(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find memories of all engines that are no longer readable; for a sweep."""
     # By two indexes, each in its order: a condition with `or` would read all that is gone.
     either = union_all(
         *(
-            select(*_MEMORY_KEY, ended.label("ended"))
-            .where(ended <= database_time(session), which, engines.is_settled(MemoryRow.engine_id))
-            .order_by(ended)
-            .limit(limit)
+            search.bounded(
+                select(*_MEMORY_KEY, ended.label("ended"))
+                .where(
+                    ended <= database_time(session), which, engines.is_settled(MemoryRow.engine_id)
+                )
+                .order_by(ended),
+                _MEMORY_KEY,
+            )
             for ended, which in (
                 (MemoryRow.expire_time, MemoryRow.delete_time.is_(None)),
                 (MemoryRow.recover_until, MemoryRow.delete_time.is_not(None)),
             )
         )
     ).subquery("either")
-    oldest = select(either.c.engine_id, either.c.memory_id).order_by(either.c.ended).limit(limit)
-    return await find_keys(session, oldest)
+    oldest = select(either.c.engine_id, either.c.memory_id).order_by(either.c.ended)
+    return await find_keys(session, oldest.limit(search.limit))
 
 
 async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> list[str]:
@@ -84,15 +88,14 @@ async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> li
     return [memory_id for _, memory_id in await session.execute(statement)]
 
 
-async def find_expired_revisions(session: Session, limit: int) -> Sequence[Key]:
-    """Find up to `limit` expired revisions of all engines; for a sweep."""
+async def find_expired_revisions(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find expired revisions of all engines; for a sweep."""
     statement = (
         select(*_REVISION_KEY)
         .where(_has_expired(session), engines.is_settled(RevisionRow.engine_id))
         .order_by(RevisionRow.expire_time)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, _REVISION_KEY))
 
 
 async def remove_expired_revisions(session: Session, engine_id: int, keys: Sequence[Key]) -> int:

@@ -10,11 +10,11 @@ from app.memory.retrieval.logic.asking import RetrievalQuery
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.services.search import (
-    SearchHit,
+    Hits,
     best_of,
+    by_distances,
+    by_ranks,
     candidate_query,
-    found_by_distance,
-    found_by_everything,
 )
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
@@ -34,28 +34,26 @@ class FastSearch:
     query: ScopeQuery
     embedded: EmbeddedQuery
     count: int
+    max_bytes: int
     larger: LargeScopeSearch
 
-    async def by_distance(self, vector: Vector) -> list[SearchHit] | None:
+    async def by_distance(self, vector: Vector) -> Hits | None:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await fast_sql.find_nearest(self.db, self.query, model_id, vector, self.count)
         rows = await self._read(near)
         if rows is None:
             return None
-        return [
-            found_by_distance(rows[memory_id], distance, self.embedded)
-            for memory_id, distance in near.items()
-        ]
+        return by_distances(near, rows, self.embedded)
 
-    async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit] | None:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits | None:
         """Return the best memories by meaning, words and signals, as many as exist."""
         candidates = await self._candidates(candidate_query(self.embedded, text, asked))
         best = best_of(asked, *candidates, self.count)
         rows = await self._read(best)
         if rows is None:
             return None
-        return [found_by_everything(rows[key], hit, self.embedded) for key, hit in best.items()]
+        return by_ranks(best, rows, self.embedded)
 
     async def _candidates(
         self, wanted: CandidateQuery
@@ -68,4 +66,6 @@ class FastSearch:
         return await fast_sql.find_candidates(self.db, self.query, wanted)
 
     async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRecord] | None:
-        return await fast_sql.find_by_ids(self.db, self.engine, self.query, list(hits))
+        return await fast_sql.find_by_ids(
+            self.db, self.engine, self.query, list(hits), self.max_bytes
+        )

@@ -1,11 +1,11 @@
 """Retrieval: the memories of a scope, nearest to a query or newest first, and its profiles."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
@@ -17,8 +17,6 @@ from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.records import MemoryRecord
-from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.schemas import (
     MemoryProfile,
@@ -29,7 +27,7 @@ from app.memory.retrieval.schemas import (
 )
 from app.memory.retrieval.services.fast_search import FastSearch
 from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
-from app.memory.retrieval.services.search import Search, SearchHit, to_json, within
+from app.memory.retrieval.services.search import Hits, Row, Search, SearchHit, to_json, within
 from app.memory.retrieval.store import fast_sql, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -96,10 +94,10 @@ class RetrievalService:
         digest, now = scope_hash(request.scope), self.clock.now()
         async with self.db.snapshot() as session:
             await engines.get(session, name)
-            rows: list[MemoryRow] = []
+            contents: list[dict[str, Any]] = []
             if self.db.reaches(request.scope):
-                rows = await repository.find_profiles(session, name.engine, digest, now)
-        return RetrieveProfilesResponse(profiles=_profiles(rows) or None)
+                contents = await repository.find_profile_contents(session, name.engine, digest, now)
+        return RetrieveProfilesResponse(profiles=_profiles(contents) or None)
 
     def _query(
         self, name: EngineName, request: RetrieveMemoriesRequest
@@ -140,9 +138,12 @@ class RetrievalService:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
                 if self.embedding.serving(row) == embedded.model_id:
-                    search = Search(session, query, embedded, index, self._count(params.top_k))
-                    hits = await self._search(search, request, config_of(row), params.search_query)
-                    response = _response(name_of(row), request, hits or (), config_of(row))
+                    count, most = self._count(params.top_k), self.settings.max_page_bytes
+                    search = Search(session, query, embedded, index, count, max_bytes=most)
+                    found = await self._search(search, request, config_of(row), params.search_query)
+                    response = _response(
+                        name_of(row), request, found or Hits([], 0), config_of(row)
+                    )
             if response is not None:
                 self.known.note(row)
                 return Retrieved(response, is_without_vectors=embedded.vector is None)
@@ -161,12 +162,13 @@ class RetrievalService:
         if index is not None or embedded.model_id != engine.embedding_model:
             return None
         count = self._count(params.top_k)
-        search = FastSearch(self.db, engine, query, embedded, count, self.larger)
+        most = self.settings.max_page_bytes
+        search = FastSearch(self.db, engine, query, embedded, count, most, self.larger)
         config = config_of(engine)
-        hits = await self._search(search, request, config, params.search_query)
-        if not hits:
+        found = await self._search(search, request, config, params.search_query)
+        if found is None or not found.hits:
             return None
-        response = _response(name_of(engine), request, hits, config)
+        response = _response(name_of(engine), request, found, config)
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
@@ -175,7 +177,7 @@ class RetrievalService:
         request: RetrieveMemoriesRequest,
         config: MemoryBankConfig,
         text: str,
-    ) -> list[SearchHit] | None:
+    ) -> Hits | None:
         ranking = request.ranking or self._ranking(config)
         if ranking is Ranking.VECTOR and search.embedded.vector is not None:
             return await search.by_distance(search.embedded.vector)
@@ -200,24 +202,26 @@ class RetrievalService:
         refuses, and so ends early.
         """
         page = self._page(name, request)
-        newest = None if page.after else await self._fast_newest(name, query, page.limit)
+        newest = None if page.after else await self._fast_newest(name, query, page)
         if newest is None:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
                 newest = row, await repository.find_newest(session, query, page)
             self.known.note(row)
-        engine, rows = newest
-        shown, more = page.cut(rows)
-        response = _response(name_of(engine), request, [SearchHit(row) for row in shown])
+        engine, part = newest
+        shown, more = page.cut(part)
+        # What the next page has is not left out.
+        found = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
+        response = _response(name_of(engine), request, found)
         return response if more is None else {**response, "nextPageToken": more}
 
     async def _fast_newest(
-        self, name: EngineName, query: ScopeQuery, limit: int
-    ) -> tuple[EngineRow, Sequence[MemoryRow | MemoryRecord]] | None:
+        self, name: EngineName, query: ScopeQuery, page: Slice
+    ) -> tuple[EngineRow, ReadRows[Row]] | None:
         """Read the newest with the fast statement; return None if it does not apply or is empty."""
         known = self._cached_engine(name, query)
-        rows = None if known is None else await fast_sql.find_newest(self.db, known, query, limit)
-        return (known, rows) if known is not None and rows else None
+        part = None if known is None else await fast_sql.find_newest(self.db, known, query, page)
+        return (known, part) if known is not None and part is not None else None
 
     def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
         """Return the engine as it was read last, if a fast statement can serve the query."""
@@ -228,8 +232,8 @@ class RetrievalService:
         params = request.simple_retrieval_params
         size = self._max_count if params is None else self._count(params.page_size)
         if params is None or params.page_token is None:
-            return repository.newest(size)
-        asked = PageRequest(size, params.page_token)
+            return replace(repository.newest(size), max_bytes=self.settings.max_page_bytes)
+        asked = PageRequest(size, params.page_token, self.settings.max_page_bytes)
         query = _token_query(name, request)
         return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
 
@@ -253,16 +257,19 @@ def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str
 def _response(
     engine: EngineName,
     request: RetrieveMemoriesRequest,
-    hits: Sequence[SearchHit],
+    found: Hits,
     config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
     """Return the response; a search also passes the engine's configuration."""
     most = None if config is None else _max_distance(request, config)
+    hits = found.hits
     near = hits if most is None else [hit for hit in hits if (hit.distance or 0) <= most]
     kept = within(near, request.max_tokens)
     memories = [to_json(engine, hit, explains=request.explain) for hit in kept]
-    omitted = {} if most is None else {"omittedCount": len(hits) - len(near)}
-    return {"retrievedMemories": memories, **omitted}
+    response: dict[str, Any] = {"retrievedMemories": memories}
+    if most is not None or found.omitted:
+        response["omittedCount"] = len(hits) - len(near) + found.omitted
+    return response
 
 
 def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
@@ -273,14 +280,13 @@ def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) ->
     return None
 
 
-def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
+def _profiles(contents: Iterable[dict[str, Any]]) -> dict[str, MemoryProfile]:
     """Merge the fields of each schema; for a field with several values, the later row's counts.
 
     A null removes the field; only a memory written by hand can have one.
     """
     by_schema: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        content = row.structured_content or {}
+    for content in contents:
         by_schema.setdefault(content["schemaId"], {}).update(content["data"])
     return {
         schema_id: MemoryProfile(

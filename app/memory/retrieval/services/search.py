@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.adapters.db.session import Session
 from app.kernel.names import EngineName
@@ -29,12 +29,14 @@ from app.memory.retrieval.store import nearest, repository
 from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
 
+Row = MemoryRow | MemoryRecord
+
 
 @dataclass(frozen=True)
 class SearchHit:
     """One hit of a search; the attributes are those of the explanation on the wire."""
 
-    row: MemoryRow | MemoryRecord
+    row: Row
     distance: float | None = None
     ranking: Ranking | None = None
     vectors_unavailable: bool | None = None
@@ -42,6 +44,13 @@ class SearchHit:
     lexical_score: float | None = None
     signals: Mapping[str, float] | None = None
     vectors_unsuited: bool | None = None
+
+
+class Hits(NamedTuple):
+    """The hits of a search, and the number of those left out since the answer would be too long."""
+
+    hits: Sequence[SearchHit]
+    omitted: int
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,7 @@ class Search:
         index: the index of the scope, if it has one.
         count: the most memories that are returned.
         weights: the weights of the signals, if not the usual ones.
+        max_bytes: the most bytes that the memories have; None: no bound.
     """
 
     session: Session
@@ -63,22 +73,25 @@ class Search:
     index: ScopeIndex | None
     count: int
     weights: Weights = WEIGHTS
+    max_bytes: int | None = None
 
-    async def by_distance(self, vector: Vector) -> list[SearchHit]:
+    async def by_distance(self, vector: Vector) -> Hits:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await nearest.find_nearest(
             self.session, self.query, model_id, vector, self.count, index=self.index
         )
-        return [found_by_distance(row, distance, self.embedded) for row, distance in near]
+        return by_distances(near, await self._read(near), self.embedded)
 
-    async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit]:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits:
         """Return the best memories by meaning, words and signals, as many as exist."""
         wanted = candidate_query(self.embedded, text, asked)
         candidates = await find_candidates(self.session, self.query, wanted, self.index)
         best = best_of(asked, *candidates, self.count, self.weights)
-        rows = await repository.find_by_ids(self.session, self.query, list(best))
-        return [found_by_everything(rows[key], hit, self.embedded) for key, hit in best.items()]
+        return by_ranks(best, await self._read(best), self.embedded)
+
+    async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRow]:
+        return await repository.find_by_ids(self.session, self.query, list(hits), self.max_bytes)
 
 
 def candidate_query(embedded: EmbeddedQuery, text: str, asked: RetrievalQuery) -> CandidateQuery:
@@ -120,23 +133,31 @@ def _is_unrelated(hit: Ranked) -> bool:
     return not (has_words or hit.parts["subject"] or hit.parts["time"] or hit.distance == 0)
 
 
-def found_by_distance(
-    row: MemoryRow | MemoryRecord, distance: float, embedded: EmbeddedQuery
-) -> SearchHit:
-    """Return a hit that was placed by the distance of the vectors alone."""
-    return SearchHit(
-        row,
-        distance,
-        Ranking.VECTOR,
-        vector_distance=distance,
-        vectors_unsuited=embedded.is_unsuited or None,
-    )
+def by_distances(
+    near: Mapping[str, float], rows: Mapping[str, Row], embedded: EmbeddedQuery
+) -> Hits:
+    """Return the hits that were read, which the distance of the vectors alone has placed."""
+    hits = [
+        SearchHit(
+            rows[memory_id],
+            distance,
+            Ranking.VECTOR,
+            vector_distance=distance,
+            vectors_unsuited=embedded.is_unsuited or None,
+        )
+        for memory_id, distance in near.items()
+        if memory_id in rows
+    ]
+    return Hits(hits, len(near) - len(hits))
 
 
-def found_by_everything(
-    row: MemoryRow | MemoryRecord, ranked: Ranked, embedded: EmbeddedQuery
-) -> SearchHit:
-    """Return a hit that was placed by all signals."""
+def by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
+    """Return the hits that were read, which all signals have placed."""
+    hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
+    return Hits(hits, len(best) - len(hits))
+
+
+def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:
     return SearchHit(
         row,
         ranked.distance,
@@ -173,7 +194,7 @@ def _explanation(hit: SearchHit) -> Explanation:
     )
 
 
-def _source_event(row: MemoryRow | MemoryRecord) -> SourceEvent | None:
+def _source_event(row: Row) -> SourceEvent | None:
     return None if row.source is None else SourceEvent(source=row.source, position=row.position)
 
 
@@ -190,7 +211,7 @@ def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[Search
             yield hit
 
 
-def tokens_of(row: MemoryRow | MemoryRecord) -> int:
+def tokens_of(row: Row) -> int:
     """Estimate the tokens of a memory in a prompt: of its fact, or else its structured content."""
     content = row.structured_content or {}
     return estimate_tokens(row.fact or json.dumps(content, ensure_ascii=False))

@@ -6,17 +6,23 @@ engine. If they were wrong, or a memory is gone meanwhile, the search finds noth
 takes the slow path.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Integer, Select, Text, bindparam, select
 
 from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.direct import Row
+from app.adapters.db.pages import FEW, ReadRows, Slice, bytes_of, read_by_key
 from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
+from app.kernel.held import hold
+from app.kernel.paging import first_within
 from app.memory.memories.store.fast_sql import COLUMNS
 from app.memory.memories.store.records import MemoryRecord
+from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import (
     CandidateQuery,
@@ -34,20 +40,24 @@ m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expir
 _AS_READ = (
     "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
 )
-_BY_IDS = f"""
-select {COLUMNS}
+_SIZE = str(bytes_of(select(MemoryRow))).replace("memories.", "m.")
+"""The size of a memory, as in all lists."""
+_OF_IDS = f"""
 from engines e
 join memories m on {_LIVE} and m.memory_id = any($6)
 where {_AS_READ}
-""".encode()  # noqa: S608 - of constants
-_NEWEST = f"""
-select {COLUMNS}
+"""
+_BY_IDS = f"select {COLUMNS}, {_SIZE} {_OF_IDS}".encode()
+_SIZES_BY_IDS = f"select m.memory_id, {_SIZE} {_OF_IDS}".encode()
+_OF_NEWEST = f"""
 from engines e
 join memories m on {_LIVE} and m.memory_type = any($6)
 where {_AS_READ}
 order by m.create_time desc, m.memory_id desc
 limit $7
-""".encode()  # noqa: S608 - of constants
+"""
+_NEWEST = f"select {COLUMNS}, {_SIZE} {_OF_NEWEST}".encode()
+_SIZES_OF_NEWEST = f"select m.memory_id, {_SIZE} {_OF_NEWEST}".encode()
 
 
 async def find_candidates(
@@ -87,32 +97,76 @@ def _nearest() -> Select[*tuple[Any, ...]]:
 
 
 async def find_by_ids(
-    db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str]
+    db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str], max_bytes: int
 ) -> dict[str, MemoryRecord] | None:
-    """Return live memories of the scope by their ids.
+    """Return live memories of the scope by their ids: the first, with at most `max_bytes` in all.
 
     Return None if one is gone or the engine has changed since it was read. Without any ids that
     cannot be checked, so the result is None as well.
     """
-    rows = await _stored(db, _BY_IDS, engine, query, list(memory_ids))
-    if not rows or len(rows) < len(memory_ids):
+    stored = _Stored(db, engine, query)
+    if len(memory_ids) <= FEW:
+        found = {row.memory_id: (row, size) for row, size in await stored.read(_BY_IDS, memory_ids)}
+        if not found or len(found) < len(memory_ids):
+            return None
+        sizes = {key: size for key, (_, size) in found.items()}
+        return {key: found[key][0] for key in first_within(sizes, memory_ids, max_bytes)}
+    sizes = await stored.sizes(_SIZES_BY_IDS, memory_ids)
+    if len(sizes) < len(memory_ids):
         return None
-    return {row.memory_id: row for row in rows}
+    return await stored.read_all(first_within(sizes, memory_ids, max_bytes))
 
 
 async def find_newest(
-    db: Database, engine: EngineRow, query: ScopeQuery, limit: int
-) -> list[MemoryRecord]:
-    """Return memories of the scope, newest first, as `repository.find_newest` does.
+    db: Database, engine: EngineRow, query: ScopeQuery, page: Slice
+) -> ReadRows[MemoryRecord] | None:
+    """Return the first page of the scope, as `repository.find_newest` does.
 
-    The list is also empty if the engine has changed since it was read.
+    Return None if it is empty, or the engine has changed since it was read.
     """
-    return await _stored(db, _NEWEST, engine, query, list(query.memory_types), limit)
+    stored, types = _Stored(db, engine, query), list(query.memory_types)
+    if page.limit <= FEW:
+        found = await stored.read(_NEWEST, types, page.limit)
+        part = page.fitting([row for row, _ in found], [size for _, size in found])
+        return part if found else None
+    sizes = await stored.sizes(_SIZES_OF_NEWEST, types, page.limit)
+    named = page.fitting(list(sizes), list(sizes.values()))
+    rows = await stored.read_all({key: sizes[key] for key in named.rows})
+    return ReadRows(list(rows.values()), named.has_more, named.omitted) if rows else None
 
 
-async def _stored(
-    db: Database, statement: bytes, engine: EngineRow, query: ScopeQuery, *values: object
-) -> list[MemoryRecord]:
-    of_engine = (engine.engine_id, engine.version, engine.embedding_model)
-    rows = await db.run(statement, [*of_engine, query.now, query.scope_hash, *values])
-    return [MemoryRecord(*row) for row in rows]
+@dataclass(frozen=True)
+class _Stored:
+    """Memories of a scope, in an engine as it was read before."""
+
+    db: Database
+    engine: EngineRow
+    query: ScopeQuery
+
+    async def read(self, statement: bytes, *values: object) -> list[tuple[MemoryRecord, int]]:
+        """Return memories, each with its size."""
+        found = [(MemoryRecord(*row), size) for *row, size in await self._run(statement, *values)]
+        hold(sum(size for _, size in found))
+        return found
+
+    async def sizes(self, statement: bytes, *values: object) -> dict[str, int]:
+        """Return the sizes of memories by id, in the order of the statement."""
+        rows: Any = await self._run(statement, *values)
+        return dict(rows)
+
+    async def read_all(self, sizes: Mapping[str, int]) -> dict[str, MemoryRecord] | None:
+        """Return the memories, in the same order; None if one is gone."""
+
+        async def some(memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
+            rows = await self._run(_BY_IDS, list(memory_ids))
+            return {
+                record.memory_id: record for record in (MemoryRecord(*row[:-1]) for row in rows)
+            }
+
+        rows = await read_by_key(sizes, some)
+        return {key: rows[key] for key in sizes} if len(rows) == len(sizes) else None
+
+    async def _run(self, statement: bytes, *values: object) -> Sequence[Row]:
+        engine, query = self.engine, self.query
+        of_engine = (engine.engine_id, engine.version, engine.embedding_model)
+        return await self.db.run(statement, [*of_engine, query.now, query.scope_hash, *values])

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tablesamp
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch
 from app.memory.memories.store.tables import MemoryVectorRow
 from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow
@@ -67,7 +68,7 @@ def _key(row: ScopeIndexRow) -> IndexKey:
     return IndexKey(row.engine_id, row.scope_hash, row.model_id)
 
 
-async def list_likely(session: Session, memories: int, limit: int) -> list[IndexKey]:
+async def list_likely(session: Session, memories: int, search: RowSearch) -> list[IndexKey]:
     """Return scopes that probably have at least so many memories, the largest first.
 
     The estimate reads a sample of the table's pages, the smaller the larger a scope has to be: one
@@ -83,9 +84,9 @@ async def list_likely(session: Session, memories: int, limit: int) -> list[Index
         # Half of the expected number; the exact count comes later.
         .having(func.count() >= max(1, memories * share / 2))
         .order_by(func.count().desc())
-        .limit(limit)
     )
-    return [IndexKey(*row) for row in await session.execute(statement)]
+    found = await session.execute(search.bounded(statement, key))
+    return [IndexKey(*row) for row in found]
 
 
 async def count(session: Session, key: IndexKey) -> int:

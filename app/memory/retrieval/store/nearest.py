@@ -64,6 +64,7 @@ EF_SEARCH = MOST
 _MAX_SCANNED = 10_000
 """Limit of memories that an index scans to satisfy a filter; beyond it, the scope is compared."""
 _NONE: ColumnElement[int] = literal_column("0")
+_ID = MemoryRow.memory_id
 
 
 @dataclass(frozen=True)
@@ -260,8 +261,8 @@ async def find_nearest(
     limit: int,
     *,
     index: ScopeIndex | None = None,
-) -> list[tuple[MemoryRow, float]]:
-    """Return memories with their Euclidean distance to `vector`, as `nearest` selects them."""
+) -> dict[str, float]:
+    """Return Euclidean distances to `vector` by memory, as `nearest` selects them."""
     await plan_for(session, index)
     if query.is_unfiltered:
         values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
@@ -269,8 +270,8 @@ async def find_nearest(
     else:
         many = limit if index is None else max(MOST, limit)
         near = nearest(query, model_id, literal(vector, EMBEDDING), many, index).subquery("near")
-        rows = await session.execute(_select_near([MemoryRow], query, near).limit(limit))
-    return [(row, float(distance)) for row, distance in rows]
+        rows = await session.execute(_select_near([_ID], query, near).limit(limit))
+    return {memory_id: float(distance) for memory_id, distance in rows}
 
 
 @cache
@@ -282,7 +283,7 @@ def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
     limit: Any = given("count", type_=Integer)
     many: Any = limit if index is None else func.greatest(MOST, limit)
     near = nearest(query, model_id, given("vector", type_=EMBEDDING), many, index)
-    return _select_near([MemoryRow], query, near.subquery("near")).limit(limit)
+    return _select_near([_ID], query, near.subquery("near")).limit(limit)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, bytes_of, read_by_key, read_page
 from app.adapters.db.session import Session
+from app.kernel.paging import first_within
 from app.memory.memories.store.repository import everything
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.store.nearest import ScopeQuery
@@ -20,14 +22,30 @@ NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
 
 
 async def find_by_ids(
-    session: Session, query: ScopeQuery, memory_ids: Sequence[str]
+    session: Session, query: ScopeQuery, memory_ids: Sequence[str], max_bytes: int | None
 ) -> dict[str, MemoryRow]:
-    """Return memories that a search of this transaction matched in the scope, by id."""
-    statement = select(MemoryRow).where(
-        MemoryRow.engine_id == query.engine_id, MemoryRow.memory_id.in_(memory_ids)
+    """Return memories that a search of this transaction matched in the scope, by id.
+
+    Only the first ones are read that have at most `max_bytes` in all; None: no bound.
+    """
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == query.engine_id)
+        .execution_options(**BY_SCOPE)
     )
-    rows = await session.execute(statement.execution_options(**BY_SCOPE))
-    return {row.memory_id: row for row in rows.scalars()}
+
+    async def read(ids: Sequence[str]) -> dict[str, MemoryRow]:
+        rows = await session.execute(statement.where(MemoryRow.memory_id.in_(ids)))
+        return {row.memory_id: row for row in rows.scalars()}
+
+    if max_bytes is None:
+        return await read(memory_ids)
+    named = statement.where(MemoryRow.memory_id.in_(memory_ids))
+    sized: Select[str, int] = named.with_only_columns(
+        MemoryRow.memory_id, bytes_of(statement).label("size")
+    )
+    sizes = {row.memory_id: row.size for row in await session.execute(sized)}
+    return await read_by_key(first_within(sizes, memory_ids, max_bytes), read)
 
 
 def newest(count: int) -> Slice:
@@ -35,10 +53,10 @@ def newest(count: int) -> Slice:
     return Slice(NEWEST, count, is_descending=True)
 
 
-async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> Sequence[MemoryRow]:
+async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> ReadRows[MemoryRow]:
     """Return a page of the memories of the scope."""
-    statement = page.applied(select(MemoryRow).where(query.condition()))
-    return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
+    statement = select(MemoryRow).where(query.condition()).execution_options(**BY_SCOPE)
+    return await read_page(session, statement, page)
 
 
 async def find_profiles(
@@ -48,13 +66,27 @@ async def find_profiles(
 
     A scope with more than `MAX_PROFILE_MEMORIES` loses those that changed longest ago.
     """
+    statement = _profiles(engine_id, scope_hash, now)
+    rows = (await session.execute(statement)).scalars().all()
+    return list(reversed(rows))
+
+
+async def find_profile_contents(
+    session: Session, engine_id: int, scope_hash: bytes, now: datetime
+) -> list[dict[str, Any]]:
+    """Return what `find_profiles` does, without what the memories have beside their content."""
+    statement = _profiles(engine_id, scope_hash, now)
+    columns = statement.with_only_columns(MemoryRow.structured_content)
+    contents = (await session.execute(columns)).scalars().all()
+    return [content or {} for content in reversed(contents)]
+
+
+def _profiles(engine_id: int, scope_hash: bytes, now: datetime) -> Select[MemoryRow]:
     query = ScopeQuery(engine_id, scope_hash, [MemoryType.STRUCTURED_PROFILE], everything(), now)
-    statement = (
+    return (
         select(MemoryRow)
         .where(query.condition(), MemoryRow.structured_content.is_not(None))
         .order_by(MemoryRow.update_time.desc(), MemoryRow.memory_id.desc())
         .limit(MAX_PROFILE_MEMORIES)
         .execution_options(**BY_SCOPE)
     )
-    rows = (await session.execute(statement)).scalars().all()
-    return list(reversed(rows))

@@ -3,7 +3,7 @@
 It takes part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, literal, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
 from app.adapters.db.session import Session
 from app.kernel.text import after_all_with
 from app.memory.memories.store.repository import is_known
@@ -40,7 +40,7 @@ class WantedLabels:
     now: datetime
 
 
-async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> Sequence[Row[Any]]:
+async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
     """Return a page of the different keys or values of readable revisions.
 
     Each step looks up the entry after the one before it in the index, so the time of a page depends
@@ -59,7 +59,8 @@ async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> Sequ
     )
     found = entries.c[column.key]
     statement = select(found).where(found.is_not(None)).order_by(entries.c.number)
-    return (await session.execute(statement)).all()
+    rows = (await session.execute(statement)).all()
+    return page.fitting(rows, [len(json.dumps(value)) + ROW_BYTES for (value,) in rows])
 
 
 def _next(

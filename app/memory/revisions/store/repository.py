@@ -17,7 +17,7 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
@@ -176,7 +176,7 @@ async def list_page(
     clause: ColumnElement[bool],
     now: datetime,
     page: Slice,
-) -> Sequence[ReadRevision]:
+) -> ReadRows[ReadRevision]:
     """Return a page of the readable revisions of a memory; None: of an engine's memories."""
     of_memory = and_(
         MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
@@ -195,5 +195,9 @@ async def list_page(
     if memory_id is not None:
         one = and_(RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id)
         statement = statement.where(one)
-    rows = (await session.execute(page.applied(statement))).all()
-    return [ReadRevision(*row) for row in rows]
+    return await read_page(session, statement, page, made=_as_revision)
+
+
+def _as_revision(row: tuple[RevisionRow, dict[str, str], bool]) -> ReadRevision:
+    revision, scope, has_fact, *_ = row
+    return ReadRevision(revision, scope, has_fact)

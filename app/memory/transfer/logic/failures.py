@@ -13,6 +13,16 @@ def invalid(message: str, **metadata: object) -> InvalidArgument:
     return InvalidArgument(message, Reason.ARCHIVE_INVALID, metadata=told)
 
 
+class RefusedArchive(InvalidArgument):
+    """An intact archive with what no release stores; sent again, it fails again."""
+
+
+def refused(message: str, **metadata: object) -> RefusedArchive:
+    """Return the error of such an archive."""
+    told = {name: str(value) for name, value in metadata.items()}
+    return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=told)
+
+
 def truncated(lines: int) -> InvalidArgument:
     """Return the error of an archive that ends after so many lines."""
     return InvalidArgument(

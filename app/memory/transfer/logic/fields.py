@@ -65,6 +65,11 @@ class Kind:
             for field in self.fields
         ]
 
+    def path_of(self, column: str, below: str = "") -> str:
+        """Return the name of a column in a line, and what lies below it."""
+        named = {field.column: field.wire for field in self.fields}.get(column, column)
+        return named if not below else named + ("" if below.startswith("[") else ".") + below
+
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
         """Return the fields of a line from a row, in their order; nulls are left out.
 

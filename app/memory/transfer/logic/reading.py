@@ -27,7 +27,8 @@ from typing import Any
 from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
 from app.kernel.text import is_storable
-from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, truncated, unknown
+from app.memory.transfer.logic.checking import LineChecks
+from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, refused, truncated, unknown
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import (
     CHECK,
@@ -96,6 +97,7 @@ class ArchiveReader:
 
     Args:
         engine: the full name of the engine that is written to, for the names in operations.
+        checks: of the values of lines; None: the archive is read by whom it cannot harm.
 
     Attributes:
         header: None until its line is read.
@@ -104,11 +106,12 @@ class ArchiveReader:
             may have any.
     """
 
-    def __init__(self, engine: str = "") -> None:
+    def __init__(self, engine: str = "", checks: LineChecks | None = None) -> None:
         self.header: Header | None = None
         self.trailer: Trailer | None = None
         self.passed_over = Counter[str]()
         self._engine = engine
+        self._checks = checks
         self._unpacking = Unpacking()
         self._buffer = bytearray()
         self._searched = 0
@@ -216,17 +219,31 @@ class ArchiveReader:
         known = kind.wires | {REVISIONS} if kind is MEMORY else kind.wires
         self._check_known(number, fields, known)
         try:
-            values = kind.decode(fields, engine=self._engine)
-            inner = revisions_of(fields) if kind is MEMORY else []
-            for revision in inner:
-                self._check_known(number, revision, REVISION.wires)
-            decoded = Line(number, kind, values, [REVISION.decode(item) for item in inner])
+            values = self._values(kind, fields)
+            revisions = self._revisions(number, fields) if kind is MEMORY else []
         except (ValueError, RecursionError) as error:
             reason = "is nested too deep" if isinstance(error, RecursionError) else error
             message = f"Line {number} ({kind.name}): {reason}."
-            raise invalid(message, lines=number, kinds=kind.name) from None
+            raise refused(message, lines=number, kinds=kind.name) from None
+        decoded = Line(number, kind, values, revisions)
         self._check_order(decoded)
         return decoded
+
+    def _revisions(self, number: int, fields: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+        """Return the revisions in the line of a memory, by column."""
+        decoded = []
+        for place, revision in enumerate(revisions_of(fields)):
+            self._check_known(number, revision, REVISION.wires)
+            try:
+                decoded.append(self._values(REVISION, revision))
+            except ValueError as error:
+                raise ValueError(f"{REVISIONS}[{place}].{error}") from None
+        return decoded
+
+    def _values(self, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a line, or of a revision in it, by column."""
+        values = kind.decode(fields, engine=self._engine)
+        return values if self._checks is None else self._checks.checked(kind, values)
 
     def _check_known(
         self, number: int, fields: Mapping[str, Any], known: frozenset[str] | set[str]
@@ -238,7 +255,7 @@ class ArchiveReader:
         release = "" if self.header is None else self.header.release
         if not is_later(release, RELEASE):
             shown = min(strange)[:SHOWN_CHARS]
-            raise invalid(f"Line {number}: the field {shown!r} is unknown.", lines=number)
+            raise refused(f"Line {number}: the field {shown!r} is unknown.", lines=number)
         self.passed_over.update(strange)
 
     def _check_order(self, line: Line) -> None:
@@ -256,7 +273,7 @@ class ArchiveReader:
                 is_after = rank < RANKS[kind.name] and (rank >= 0 or RANKS[kind.name] == 0)
             if not is_after:
                 message = f"Line {line.number} ({line.kind.name}) is not in the order of archives."
-                raise invalid(message, lines=line.number, kinds=line.kind.name)
+                raise refused(message, lines=line.number, kinds=line.kind.name)
             self._last = (RANKS[kind.name], kind.name, key)
 
     def _read_trailer(self, fields: Mapping[str, Any]) -> None:

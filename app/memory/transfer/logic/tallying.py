@@ -26,11 +26,7 @@ class Recovery:
     later: timedelta
 
     def end(self, until: datetime) -> datetime:
-        """Return the end of a window that the archive has ending at `until`.
-
-        Raises:
-            OverflowError: it is after the year 9999.
-        """
+        """Return the end of a window that the archive has ending at `until`."""
         return until if until <= self.export_time else until + self.later
 
 
@@ -62,10 +58,23 @@ class PassedLines:
                 self.expiry += ends <= self.now
 
 
-def warnings_of(header: Header, trailer: Trailer, passed_over: Mapping[str, int]) -> list[str]:
-    """Return what a person should know about a restored archive."""
-    made = write_time(header.export_time)
-    found = [f"What was erased for good after the export at {made} is back: erase it again."]
+def warnings_of(
+    header: Header, trailer: Trailer, passed_over: Mapping[str, int], *, has_erased: bool
+) -> list[str]:
+    """Return what a person should know about a restored archive.
+
+    Args:
+        header: its header.
+        trailer: its trailer.
+        passed_over: the fields that were not read, each with its number of lines.
+        has_erased: whether something was erased from its engine after the export.
+    """
+    found = []
+    if has_erased:
+        made = write_time(header.export_time)
+        found.append(
+            f"What was erased for good after the export at {made} is back: erase it again."
+        )
     for name, left in trailer.left.items():
         if left.get("count"):
             found.append(f"The archive lacks {left['count']} {name}: {left.get('reason')}.")

@@ -6,32 +6,42 @@ are read.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-
-from pydantic import ValidationError
 
 from app.adapters.behind import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.kernel.errors import Aborted, FailedPrecondition, InvalidArgument, Reason
+from app.kernel.auth import Reach
+from app.kernel.errors import (
+    Aborted,
+    FailedPrecondition,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+)
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
+from app.memory.erasures.services.restores import UNDER_WAY
+from app.memory.erasures.store import repository as erasures
+from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.transfer.logic.checking import LineChecks
+from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.format import Header, Trailer
-from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION
+from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
 from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
+from app.memory.transfer.services.refusal import Refusal
 from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
 from app.memory.transfer.store.writing import Target
 from app.platform.engines.logic.config import search_language
-from app.platform.engines.schemas import ReasoningEngine
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.services.engines import warn_of_encryption
 from app.platform.engines.services.restoring import RestoringEngines
@@ -47,6 +57,8 @@ Charge = Callable[[], Awaitable[None]]
 
 _TOGETHER_BYTES = 1024**2
 """Blocks that are read while others are written are written together from this size on."""
+_MERGED_BYTES = 8 * 1024**2
+"""Blocks with usage: that of decades."""
 _QUOTAS = {
     MEMORY.name: (Counted.MEMORIES, Counted.BYTES),
     SESSION.name: (Counted.SESSIONS, Counted.BYTES),
@@ -66,12 +78,14 @@ class RestoreRequest:
     Attributes:
         engine: that is to be filled.
         extends_recovery: whether open windows of recovery end later, by the time since the export.
+        reach: the engines of which the caller may be told.
         once: the key under which the answer of an archive, named by its id, is kept.
         record_end: records the end in the audit log, in its transaction.
     """
 
     engine: EngineName
     extends_recovery: bool
+    reach: Reach
     once: Callable[[str], IdempotencyKey]
     record_end: Callable[[Session], Awaitable[None]]
 
@@ -99,6 +113,10 @@ class Restore:
         self._passed: PassedLines | None = None
         self._read: list[Block] = []
         """Blocks that are not being written yet."""
+        self._is_merging = False
+        """True once a block has usage, which comes last. It joins that of the engine, which nothing
+        could take back, so it is written at the end."""
+        self._refusal = Refusal(resources)
         self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
@@ -108,26 +126,47 @@ class Restore:
             Aborted: another archive is being restored into the engine.
             FailedPrecondition: the engine is not empty.
             InvalidArgument: the archive is damaged, cut, or of a later release.
+            RefusedArchive: it has what no release stores; nothing of it stays.
             NotFound: the engine does not exist.
             ResourceExhausted: a quota is reached; the restore goes on once it is raised.
         """
         async with self._resources.db.snapshot() as session:
             row = await engines.get(session, self._wanted.engine, even_restoring=True)
+            latest = await database_now(session) + AHEAD
         self._name = name_of(row)
-        reader = ArchiveReader(str(self._name))
+        registry = self._resources.registry
+        rows = {kind: one for part in registry.archived for kind, one in part.rows.items()}
+        stored = {kind: one for part in registry.archived for kind, one in part.answers.items()}
+        checks = LineChecks(rows, stored, registry.answers, latest)
+        reader = ArchiveReader(str(self._name), checks)
         try:
-            async for piece in pieces:
-                blocks = reader.feed(piece)
-                # In a thread: reading takes CPU time.
-                while (block := await asyncio.to_thread(_next, blocks)) is not None:
-                    await self._take(reader, block)
-            # Before the end is looked at: what a cut archive has is not to be sent in vain.
-            await self._write_read()
-            await self._writing.end()
+            await self._read_all(reader, pieces)
             trailer = reader.end()
-            return self._known or await self._finish(trailer, dict(reader.passed_over))
+            if self._known is not None:
+                return self._known
+            try:
+                return await self._finish(trailer, reader.passed_over, checks.converted)
+            except RefusedArchive as error:
+                held = [line for block in self._read for line in block.lines]
+                raise await self._located(held, error) from error
+        except RefusedArchive:
+            await self._writing.settle()
+            if reader.header is not None:
+                await self._refusal.take_back(self._name, reader.header.archive_id)
+            raise
         finally:
             await self._writing.settle()
+
+    async def _read_all(self, reader: ArchiveReader, pieces: AsyncIterator[bytes]) -> None:
+        async for piece in pieces:
+            blocks = reader.feed(piece)
+            # In a thread: reading takes CPU time.
+            while (block := await asyncio.to_thread(_next, blocks)) is not None:
+                await self._take(reader, block)
+        # Before the end is looked at: what a cut archive has is not to be sent in vain.
+        if not self._is_merging:
+            await self._write_read()
+        await self._writing.end()
 
     async def _take(self, reader: ArchiveReader, block: Block) -> None:
         if self._header is None:
@@ -141,10 +180,15 @@ class Restore:
             await self._charge()
         if self._passed is not None:
             self._passed.add(block)
+        if not self._is_merging and block.lines[-1].kind is USAGE:
+            await self._write_read()
+            self._is_merging = True
         if self._state is not None and block.last >= self._state.next_line:
             self._read.append(block)
-        is_enough = sum(read.size for read in self._read) >= _TOGETHER_BYTES
-        if is_enough or not self._writing.is_busy:
+        size = sum(read.size for read in self._read)
+        if self._is_merging and size > _MERGED_BYTES:
+            raise refused(f"Line {block.first} ({USAGE.name}): too many days and models.")
+        if not self._is_merging and (size >= _TOGETHER_BYTES or not self._writing.is_busy):
             await self._write_read()
 
     async def _write_read(self) -> None:
@@ -155,6 +199,7 @@ class Restore:
 
     async def _begin(self, header: Header) -> RestoreState | None:
         """Return the state of the restore, which begins or goes on; None if it has ended before."""
+        await self._refusal.finish(self._name)
         async with self._resources.db.transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -165,7 +210,8 @@ class Restore:
                 self._known = await self._answered(session, header)
                 return None
             await progress.remove_replaced(session, row.engine_id)
-            state = RestoreState(header.archive_id, 1, await database_now(session))
+            begin, before = await database_now(session), progress.fields_before(row)
+            state = RestoreState(header.archive_id, 1, begin, before, row.embedding_model)
             row = await progress.begin(session, row, state)
             await self._adopt(session, row, header)
         EngineCache.of(self._resources).forget(self._name.engine)
@@ -202,33 +248,54 @@ class Restore:
 
     async def _write(self, blocks: Sequence[Block]) -> None:
         """Write blocks but for those that another request for the same archive has written."""
-        header, engine_id = self._header, self._name.engine
+        header = self._header
         assert header is not None
-        async with self._resources.db.in_parts().transaction() as session:
-            row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
-            state = RestoreState.of(row)
-            if state is None:
-                # Another request for it was faster: such as one whose command was killed.
-                self._state, self._known = None, await self._answered(session, header)
-                return
-            _check_same(self._name, state, header)
-            left = [block for block in blocks if block.last >= state.next_line]
-            if not left:
-                return
-            if left[0].first != state.next_line:
-                raise InvalidArgument(
-                    f"The archive goes on at line {state.next_line}, where no block begins.",
-                    Reason.ARCHIVE_INVALID,
-                )
-            lines = [line for block in left for line in block.lines]
-            if lines[0].kind is ENGINE:
-                row = await writing.write_engine(session, engine_id, lines[0])
-                _check_shown(row)
-                if row.encryption_spec is not None:
-                    warn_of_encryption([engine_id])
-            await writing.write(session, self._target(row, state, header), lines)
-            await self._check_quotas(session, lines)
-            await progress.advance(session, engine_id, replace(state, next_line=left[-1].last + 1))
+        lines: Sequence[Line] = []
+        try:
+            async with self._resources.db.in_parts().transaction() as session:
+                row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
+                state = RestoreState.of(row)
+                if state is None:
+                    # Another request for it was faster: such as one whose command was killed.
+                    self._state, self._known = None, await self._answered(session, header)
+                    return
+                _check_same(self._name, state, header)
+                lines = _left(blocks, state)
+                await self._write_lines(session, row, state, lines)
+        except RefusedArchive as error:
+            raise await self._located(lines, error) from error
+
+    async def _write_lines(
+        self, session: Session, row: EngineRow, state: RestoreState, lines: Sequence[Line]
+    ) -> RestoreState:
+        """Write lines in the caller's transaction; return the state after them."""
+        if not lines:
+            return state
+        assert self._header is not None
+        if lines[0].kind is ENGINE:
+            row = await writing.write_engine(session, row.engine_id, lines[0])
+            if row.encryption_spec is not None:
+                warn_of_encryption([row.engine_id])
+        await writing.write(session, self._target(row, state, self._header), lines)
+        await self._check_quotas(session, lines)
+        state = replace(state, next_line=lines[-1].number + 1)
+        await progress.advance(session, row.engine_id, state)
+        return state
+
+    async def _located(self, lines: Sequence[Line], error: RefusedArchive) -> RefusedArchive:
+        """Return the error of the first line that cannot be stored, by writing each one alone."""
+        assert self._header is not None
+        try:
+            async with self._resources.db.in_parts().transaction() as session:
+                row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
+                state = RestoreState.of(row)
+                if state is not None:
+                    target = self._target(row, state, self._header)
+                    for line in lines:
+                        await writing.write(session, target, [line])
+                raise error
+        except RefusedArchive as found:
+            return found
 
     def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
         uses_vectors = self._uses_vectors(row, header)
@@ -256,26 +323,27 @@ class Restore:
             await check_held(session, self._resources.settings, self._name.engine, quota)
 
     async def _finish(
-        self, trailer: Trailer, passed_over: dict[str, int]
+        self, trailer: Trailer, passed_over: Mapping[str, int], converted: Mapping[str, int]
     ) -> RestoreReasoningEngineResponse:
         """End the restore in the transaction that accepts the trailer."""
         header, passed, resources = self._header, self._passed, self._resources
         assert header is not None
         assert passed is not None
+        has_erased = await self._has_erased(header)
         async with resources.db.in_parts().transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
             if state is None:
                 return await self._answered(session, header)
             _check_same(self._name, state, header)
+            state = await self._write_lines(session, row, state, _left(self._read, state))
             if state.next_line != trailer.lines + 1:
                 raise InvalidArgument(
                     f"The archive ends at line {trailer.lines}, but line {state.next_line} is"
                     " next.",
                     Reason.ARCHIVE_INVALID,
                 )
-            for complete in resources.registry.restored:
-                await complete(resources, session, row)
+            await _complete(resources, session, row)
             used = VectorsUse.USED if self._uses_vectors(row, header) else VectorsUse.EMBEDDING
             now = resources.clock.now()
             await progress.finish(session, row.engine_id, now)
@@ -284,7 +352,8 @@ class Restore:
                 vectors=used,
                 past_recovery=passed.recovery,
                 past_expiry=passed.expiry,
-                warnings=warnings_of(header, trailer, passed_over),
+                converted=dict(sorted(converted.items())),
+                warnings=warnings_of(header, trailer, passed_over, has_erased=has_erased),
             )
             once = self._wanted.once(header.archive_id)
             await idempotency.claim(session, row.engine_id, once, now)
@@ -293,26 +362,53 @@ class Restore:
         EngineCache.of(resources).forget(self._name.engine)
         return answer
 
+    async def _has_erased(self, header: Header) -> bool:
+        """Return True if the archive may have again what this service erased from its engine."""
+        try:
+            archived = EngineName.parse(header.engine)
+        except ServiceError:
+            return False
+        if not self._wanted.reach.has_engine(archived):
+            return False
+        async with self._resources.db.in_parts().snapshot() as session:
+            return await erasures.has_any(session, archived, header.export_time - UNDER_WAY)
+
 
 def _next(blocks: Iterator[Block]) -> Block | None:
     return next(blocks, None)
 
 
-def _check_shown(row: EngineRow) -> None:
-    """Check that answers can show an engine as the archive has it.
+def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
+    """Return the lines of blocks that are not written yet.
 
     Raises:
-        InvalidArgument: they cannot.
+        InvalidArgument: they do not go on where the restore stopped.
+    """
+    left = [block for block in blocks if block.last >= state.next_line]
+    if left and left[0].first != state.next_line:
+        raise InvalidArgument(
+            f"The archive goes on at line {state.next_line}, where no block begins.",
+            Reason.ARCHIVE_INVALID,
+        )
+    return [line for block in left for line in block.lines]
+
+
+async def _complete(resources: Resources, session: Session, row: EngineRow) -> None:
+    """Complete what the archive lacks.
+
+    Raises:
+        RefusedArchive: lines of it contradict each other.
     """
     try:
-        ReasoningEngine.from_row(row)
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        message = f"Line 1 (engine): {field} is not what an engine can have."
-        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
+        for complete in resources.registry.restored:
+            await complete(resources, session, row)
+    except InvalidArgument as error:
+        raise refused(error.message) from error
 
 
 def _check_same(name: EngineName, state: RestoreState, header: Header) -> None:
+    if state.is_refused:
+        raise refused("The archive was refused by another request.")
     if state.archive_id != header.archive_id:
         raise Aborted(
             f"The archive {state.archive_id} is being restored into {name}, not"

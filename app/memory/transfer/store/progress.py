@@ -3,6 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +12,8 @@ from sqlalchemy import delete, literal, select, union_all
 
 from app.adapters.db.session import Session
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
-from app.memory.transfer.store.tables import table_of
+from app.memory.transfer.logic.memory_kinds import ENGINE
+from app.memory.transfer.store.tables import renamed_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
@@ -33,12 +35,22 @@ class RestoreState:
     Attributes:
         archive_id: of the archive.
         next_line: the number of the first line that is not written.
+            0: the archive was refused, and what it has brought is being removed.
         start_time: the beginning of the restore.
+        before: the fields of the engine's line as it was before; None: a former release began.
+        model: the model that served it before.
     """
 
     archive_id: str
     next_line: int
     start_time: datetime
+    before: Mapping[str, Any] | None = None
+    model: str | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the engine is to be as it was before."""
+        return not self.next_line
 
     @classmethod
     def of(cls, row: EngineRow) -> "RestoreState | None":
@@ -47,7 +59,8 @@ class RestoreState:
         if stored is None:
             return None
         start = parse_timestamp(stored["startTime"])
-        return cls(stored["archiveId"], stored["nextLine"], start)
+        before, model = stored.get("before"), stored.get("model")
+        return cls(stored["archiveId"], stored["nextLine"], start, before, model)
 
     def wire(self) -> dict[str, Any]:
         """Return the column's value."""
@@ -55,6 +68,8 @@ class RestoreState:
             "archiveId": self.archive_id,
             "nextLine": self.next_line,
             "startTime": format_timestamp(self.start_time),
+            "before": self.before,
+            "model": self.model,
         }
 
 
@@ -74,14 +89,17 @@ async def is_empty(session: Session, engine_id: int) -> bool:
     return (await session.execute(found.limit(1))).first() is None
 
 
-async def remove_replaced(session: Session, engine_id: int) -> None:
-    """Remove what else an empty engine has of the kinds of an archive."""
+async def remove_replaced(session: Session, engine_id: int) -> int:
+    """Remove what else an empty engine has of the kinds of an archive; return the count."""
+    removed = 0
     for name in _REPLACED:
         table = table_of(name)
         replaced = table.c.engine_id == engine_id
         if name == OperationRow.__tablename__:
             replaced &= table.c.kind.not_in(_OF_ENGINE)
-        await session.execute(delete(table).where(replaced))
+        connection = await session.connection()
+        removed += (await connection.execute(delete(table).where(replaced))).rowcount
+    return removed
 
 
 async def begin(session: Session, row: EngineRow, state: RestoreState) -> EngineRow:
@@ -92,6 +110,24 @@ async def begin(session: Session, row: EngineRow, state: RestoreState) -> Engine
 async def advance(session: Session, engine_id: int, state: RestoreState) -> None:
     """Store that lines are written, in their transaction."""
     await engines.set_models(session, engine_id, {"restore": state.wire()})
+
+
+async def reopen(session: Session, row: EngineRow, state: RestoreState, now: datetime) -> None:
+    """End a restore whose archive was refused: the engine is as it was before."""
+    values: dict[str, Any] = {"restore": None, "update_time": now, "embedding_model": state.model}
+    if state.before is not None:
+        named = renamed_of(ENGINE.table)
+        former = ENGINE.decode(state.before)
+        values |= {named.get(column, column): former[column] for column in former}
+    await engines.update_engine(session, row.engine_id, values)
+
+
+def fields_before(row: EngineRow) -> Mapping[str, Any]:
+    """Return the fields of an engine's line, as they are before a restore replaces them."""
+    named = renamed_of(ENGINE.table)
+    return ENGINE.encode(
+        [getattr(row, named.get(field.column, field.column)) for field in ENGINE.fields]
+    )
 
 
 async def finish(session: Session, engine_id: int, now: datetime) -> EngineRow:

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from app.memory.transfer.logic.codecs import TEXT, VECTOR
 from app.memory.transfer.logic.fields import ArchiveField, Kind
-from app.memory.transfer.logic.kinds import OMITTED
+from app.memory.transfer.logic.kinds import NOT_EXPORTED, OMITTED
 
 Counting = tuple[str, sql.Composed]
 """The reason why rows are left out, and the statement that counts them."""
@@ -46,13 +46,11 @@ _OWN = {
     "memory_vectors": "t.model_id = (select e.embedding_model from engines e"
     " where e.engine_id = %(engine)s) and p.delete_time is null",
     "stream_events": "t.process_time is null",
+    "read_lines": "t.expire_time > %(now)s",
     "task_pages": f"not {_IS_OMITTED.format('p')}",
-    # Those of the engine itself say nothing of the engine that the archive is written to, and the
-    # texts of artifacts are cut there anew.
     "operations": "t.state in ('SUCCEEDED', 'FAILED', 'CANCELLED')"
     " and (t.remove_time is null or t.remove_time > %(now)s)"
-    " and t.kind not in ('generation.preview', 'engines.create', 'engines.update',"
-    " 'tasks.index', 'tasks.embed')",
+    f" and t.kind not in {NOT_EXPORTED}",
 }
 """Further conditions, on the row `t` and its parent `p`."""
 

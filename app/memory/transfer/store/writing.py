@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
@@ -20,6 +19,7 @@ from app.kernel.names import EngineName
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
+from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE, USAGE
 from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
@@ -27,13 +27,10 @@ from app.memory.transfer.logic.reading import Line
 from app.memory.transfer.logic.tallying import Recovery
 from app.memory.transfer.store.tables import renamed_of, row_of, table_of
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import OperationState
 
 _OF_VALUES = {"22", "23", "54"}
 """Classes of SQLSTATE for values that do not fit: data, constraints, limits."""
-_ENDED = {OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED}
 _USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
 _INDEXING = "indexing"
 """The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
@@ -65,27 +62,16 @@ class Target:
 
 
 async def write_engine(session: Session, engine_id: int, line: Line) -> EngineRow:
-    """Replace the configuration of an engine, which the caller has locked, by the archive's.
-
-    Raises:
-        InvalidArgument: this release does not know such a configuration.
-    """
-    with _named([line]):
-        row = await engines.update_engine(session, engine_id, _attributes(ENGINE, [line.values])[0])
-    try:
-        config_of(row)
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        message = f"Line {line.number} (engine): memoryBankConfig.{field} is not known here."
-        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
-    return row
+    """Replace the configuration of an engine, which the caller has locked, by the archive's."""
+    values = _attributes(ENGINE, [line.values])[0]
+    return await engines.update_engine(session, engine_id, values)
 
 
 async def write(session: Session, target: Target, lines: Sequence[Line]) -> None:
     """Insert lines but the engine's; the caller has locked the engine.
 
     Raises:
-        InvalidArgument: a line cannot be stored; the message has their numbers, but no content.
+        RefusedArchive: a line cannot be stored; the message has their numbers, but no content.
     """
     await _prepare_connection(session)
     with _named(lines):
@@ -114,18 +100,34 @@ async def _prepare_connection(session: Session) -> None:
 
 @contextmanager
 def _named(lines: Sequence[Line]) -> Iterator[None]:
-    """Turn errors of the database about values into one that names the lines, but no content."""
+    """Turn errors about values into one that names the lines, but no content."""
     try:
         yield
+    except InvalidArgument as error:
+        raise _refused(lines, error.message) from error
     except DBAPIError as error:
         if (state_of(error.orig) or "")[:2] not in _OF_VALUES:
             raise
-        kinds = ", ".join(dict.fromkeys(line.kind.name for line in lines))
-        raise InvalidArgument(
-            f"Lines {lines[0].number} to {lines[-1].number} ({kinds}) cannot be stored together.",
-            Reason.ARCHIVE_INVALID,
-            metadata={"lines": f"{lines[0].number}-{lines[-1].number}", "kinds": kinds},
-        ) from error
+        field = _broken(lines[0].kind, error)
+        raise _refused(lines, f"{field} does not fit to the lines before it.") from error
+
+
+def _refused(lines: Sequence[Line], reason: str) -> RefusedArchive:
+    first, last = lines[0].number, lines[-1].number
+    kinds = ", ".join(dict.fromkeys(line.kind.name for line in lines))
+    numbers = f"Line {first}" if first == last else f"Lines {first} to {last}"
+    return refused(f"{numbers} ({kinds}): {reason}", lines=f"{first}-{last}", kinds=kinds)
+
+
+def _broken(kind: Kind, error: DBAPIError) -> str:
+    """Return the name of the field that breaks a constraint, or of the key if none is known."""
+    name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
+    table = table_of(kind.table)
+    parts: list[Any] = [*table.constraints, *table.indexes]
+    known = {one.column for one in kind.fields}
+    broken = next((part.columns for part in parts if part.name == name), ())
+    columns = [column.name for column in broken if column.name in known]
+    return kind.path_of((columns or [*kind.key, kind.name])[-1])
 
 
 async def _write_kind(session: Session, target: Target, kind: Kind, lines: Sequence[Line]) -> None:
@@ -155,7 +157,9 @@ def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
     """Give values the names of their class's attributes, in place, and return them."""
     for column, attribute in renamed_of(kind.table).items():
         for row in rows:
-            row[attribute] = row.pop(column)
+            # A second attempt finds them renamed.
+            if column in row:
+                row[attribute] = row.pop(column)
     return rows
 
 
@@ -163,11 +167,7 @@ def _later(target: Target, memory: Values) -> Values:
     """Return a memory with the end that its window of recovery has here."""
     if (until := memory["recover_until"]) is None:
         return memory
-    try:
-        return {**memory, "recover_until": target.windows.end(until)}
-    except OverflowError:
-        message = "A memory could be recovered until after the year 9999."
-        raise InvalidArgument(message, Reason.ARCHIVE_INVALID) from None
+    return {**memory, "recover_until": target.windows.end(until)}
 
 
 async def _write_vectors(session: Session, target: Target, rows: Sequence[Values]) -> None:
@@ -187,11 +187,11 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
         if places.get(memory_id) is not None
     }
     if given.keys() != used.keys():
-        message = "A vector belongs to a memory without a fact, or to none."
+        message = "memoryId must be that of a live memory with a fact."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     length = await engines.find_length(session, target.model_id)
     if any(len(vector) != length for vector in used.values()):
-        message = "A vector has another length than those of its model."
+        message = "vector has another length than those of its model."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     ids = list(given)
     done = await vectors.embed(session, engine_id, target.model_id, given, target.now)
@@ -211,7 +211,7 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
     )
     places = {content_id: place for content_id, *place in await session.execute(statement)}
     if ids - places.keys():
-        message = "A page belongs to an artifact that is not in the archive."
+        message = "contentId must be that of an artifact in the archive."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     return [
         {**row, **dict(zip(("memory", "namespace"), places[row["content_id"]], strict=True))}
@@ -228,14 +228,7 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
 
 
 async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return operations of the engine that is written to.
-
-    Raises:
-        InvalidArgument: one has not ended, so that a worker would take it.
-    """
-    if any(row["state"] not in _ENDED or not _is_of_scopes(row["scopes"]) for row in rows):
-        message = "An operation has not ended, or its scopes are no lists of texts."
-        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    """Return operations of the engine that is written to."""
     return [
         {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
     ]
@@ -260,13 +253,6 @@ async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) 
         return {**row, **most}
 
     return [larger(row) for row in rows]
-
-
-def _is_of_scopes(scopes: Any) -> bool:  # noqa: ANN401 - JSON
-    return scopes is None or all(
-        isinstance(values, list) and all(isinstance(value, str) for value in values)
-        for values in scopes.values()
-    )
 
 
 _COMPLETING: Mapping[

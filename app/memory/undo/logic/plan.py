@@ -36,12 +36,15 @@ class Skipped(StrEnum):
 
 @dataclass(frozen=True)
 class Trace:
-    """The revisions that an operation made of one memory: their versions, and the newest's id."""
+    """The versions that an operation made of one memory, and the id of the newest's revision.
+
+    None: it kept no revision, but deleted the memory.
+    """
 
     memory_id: str
     first_version: int
     last_version: int
-    revision_id: int
+    revision_id: int | None
 
     @property
     def version_before(self) -> int | None:
@@ -75,13 +78,17 @@ class Before:
 def verdict(
     trace: Trace, present: Present | None, before: Before | None, now: datetime
 ) -> Undone | Skipped | None:
-    """Decide the effect on a memory; None if it is as before without any change."""
+    """Decide the effect on a memory; None if it is as before without any change.
+
+    A memory that the operation has only deleted still has its content, as `:undelete` finds it.
+    """
     if present is None:
         return Skipped.ERASED
     if (obstacle := _obstacle(trace, present, now)) is not None:
         return obstacle
     if trace.version_before is not None and before is None:
-        return Skipped.REVISION_NOT_KEPT
+        is_whole = present.is_deleted and trace.first_version == present.version
+        return Undone.RESTORED if is_whole else Skipped.REVISION_NOT_KEPT
     if before is None or before.is_deletion:
         return None if present.is_deleted else Undone.DELETED
     return _restored(before, now) if present.is_deleted else Undone.UPDATED
@@ -108,8 +115,7 @@ def expiry(
 ) -> datetime | None:
     """Return the expiry of a restored memory: its earlier one, or after that as for a rollback.
 
-    `before` is its expiry before the operation, `present` its present one; no memory is restored
-    for which both have passed.
+    `before` is its expiry before the operation, `present` its present one if that is to come.
     """
     if before is None or before > now:
         return before

@@ -9,6 +9,7 @@ from app.kernel.errors import FailedPrecondition, Reason
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
+from app.kernel.wire.privacy_config import Place
 from app.memory.memories.services.memories import MemoryService
 from app.memory.undo.schemas import UndoOperationRequest
 from app.memory.undo.store import repository
@@ -20,6 +21,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.platform.privacy.logic.guard import noted
 
 UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""
@@ -47,11 +49,14 @@ class UndoService:
 
         Raises:
             FailedPrecondition: the operation has not ended, or left nothing that can be undone.
+            InvalidArgument: the labels hold what the engine refuses.
             NotFound: the operation does not exist.
             ResourceExhausted: the engine has the most waiting operations that it may have.
         """
         service = self.memories
         now = service.clock.now()
+        place, fields = Place.DIRECT, {"revision_labels"}
+        request, masked = await service.privacy.admit(name.engine, place, request, fields)
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, UNDO, "UndoOperation", now)
@@ -64,10 +69,12 @@ class UndoService:
             changing = requested.engine_id, _changing_id(requested)
             source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
-            if not await repository.has_traces(session, *changing, now):
+            if not await repository.has_traces(
+                session, *changing, now
+            ) and not await repository.list_deleted(session, changing, now):
                 raise _nothing_to_undo(source)
             new = await idempotency.within(session, new, once, requested.scopes)
-            new = new.noting(undoneOperation=requested.name)
+            new = new.noting(undoneOperation=requested.name, **noted(masked))
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.adapters.db.session import Session
 from app.kernel.names import EngineName, MemoryName, RevisionName
+from app.memory.memories.logic.policy import ahead
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion, Hold
 from app.memory.memories.store.columns import content_of
@@ -51,9 +52,9 @@ def fact_to_embed(target: UndoTarget, effect: Undone | Skipped | None) -> str | 
     if effect not in {Undone.UPDATED, Undone.RESTORED}:
         return None
     assert target.row is not None
-    assert target.before is not None
-    is_there = effect is Undone.UPDATED and target.row.fact == target.before.fact
-    return None if is_there else target.before.fact
+    fact = (target.before or target.row).fact
+    is_there = effect is Undone.UPDATED and target.row.fact == fact
+    return None if is_there else fact
 
 
 @dataclass(frozen=True)
@@ -87,16 +88,17 @@ class UndoWriter:
         assert row is not None
         if effect is Undone.DELETED:
             return Deletion(row)
-        assert before is not None
         fact = fact_to_embed(target, effect)
+        ended = row.expire_time if before is None else before.memory_expire_time
         return Change(
             row=row,
-            content=content_of(before),
+            content=content_of(before or row),
             expire_time=expiry(
-                self.config, before.memory_expire_time, row.expire_time, self.writing.now
+                self.config, ended, ahead(row.expire_time, self.writing.now), self.writing.now
             ),
             vector=None if fact is None else self.vectors.get(fact),
-            restores=before.revision_id,
+            restores=None if before is None else before.revision_id,
+            is_undeletion=before is None,
             hold=Hold.SET,
         )
 
@@ -115,9 +117,10 @@ class Report:
         if isinstance(effect, Skipped):
             self.skip(trace.memory_id, effect)
         elif effect is not None:
-            previous = str(RevisionName(name, trace.revision_id))
-            memory = {"name": str(name)}
-            self.undone.append({"memory": memory, "action": effect, "previousRevision": previous})
+            entry: dict[str, Any] = {"memory": {"name": str(name)}, "action": effect}
+            if trace.revision_id is not None:
+                entry["previousRevision"] = str(RevisionName(name, trace.revision_id))
+            self.undone.append(entry)
 
     def skip(self, memory_id: str, reason: Skipped) -> None:
         """Record that a memory was left alone."""

@@ -6,6 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import ColumnElement, and_, func, select, tuple_
 
@@ -17,6 +18,9 @@ from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.undo.logic.plan import Trace
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
+
+DELETE: Final = "memories.delete"
+"""The kind of the operation that deletes one memory."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,24 @@ async def has_traces(session: Session, engine_id: int, operation_id: str, now: d
     """Return True if a revision that an operation made can still be read."""
     statement = select(RevisionRow.revision_id).where(_is_trace(engine_id, operation_id, now))
     return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def list_deleted(
+    session: Session, operation: tuple[int, str], now: datetime, *, for_update: bool = False
+) -> list[UndoTarget]:
+    """Return the memory that an operation deleted alone, if it is deleted by that still.
+
+    For operations without a revision that can be read; `operation` is as for `list_targets`.
+    """
+    source = await find_operation(session, *operation, now)
+    if source is None or source.memory_id is None or source.kind != DELETE:
+        return []
+    is_its = and_(memories.is_known(now), MemoryRow.delete_time == source.create_time)
+    read = memories.lock if for_update else listing.list_named
+    return [
+        UndoTarget(Trace(row.memory_id, row.version, row.version, None), row, None, frozenset())
+        for row in await read(session, source.engine_id, [source.memory_id], is_its)
+    ]
 
 
 async def list_targets(

@@ -143,6 +143,11 @@ class AccessService(Authenticator):
         async with self.db.snapshot() as session:
             return await repository.exists(session)
 
+    async def is_managed(self) -> bool:
+        """Return True once a request has used a key that can manage keys, and still works."""
+        async with self.db.snapshot() as session:
+            return await repository.has_used_manager(session, self.clock.now())
+
     async def ensure_first_key(self, configured: str | None) -> str | None:
         """Ensure that a key exists. Several processes may call this at once.
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
@@ -84,9 +84,9 @@ KEY = (ApiKeyRow.create_time, ApiKeyRow.key_id)
 """The order of the list."""
 
 
-async def list_page(session: Session, page: Slice) -> Sequence[ApiKeyRow]:
+async def list_page(session: Session, page: Slice) -> ReadRows[ApiKeyRow]:
     """Return a page of keys in any state."""
-    return (await session.execute(page.applied(select(ApiKeyRow)))).scalars().all()
+    return await read_page(session, select(ApiKeyRow), page)
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:
@@ -156,7 +156,19 @@ async def retire_configured(session: Session, now: datetime) -> Sequence[str]:
 
 async def list_managers(session: Session, now: datetime, limit: int) -> Sequence[str]:
     """Return the ids of up to `limit` working keys that can manage keys."""
-    statement = select(ApiKeyRow.key_id).where(
+    statement = select(ApiKeyRow.key_id).where(*_is_manager(now)).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def has_used_manager(session: Session, now: datetime) -> bool:
+    """Return True if a request has used one of the working keys that can manage keys."""
+    used = (*_is_manager(now), ApiKeyRow.last_use_time.is_not(None))
+    statement = select(ApiKeyRow.key_id).where(*used).limit(1)
+    return (await session.execute(statement)).first() is not None
+
+
+def _is_manager(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    return (
         ApiKeyRow.revoke_time.is_(None),
         _is_live(ApiKeyRow.expire_time, now),
         _has_secret(now),
@@ -168,7 +180,6 @@ async def list_managers(session: Session, now: datetime, limit: int) -> Sequence
         ApiKeyRow.engines.is_(None),
         ApiKeyRow.scope_conditions.is_(None),
     )
-    return (await session.execute(statement.limit(limit))).scalars().all()
 
 
 async def note_uses(session: Session, key_ids: Collection[str], now: datetime) -> None:

@@ -11,8 +11,9 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch, Selected
 from app.adapters.db.transaction_settings import set_local
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
@@ -47,6 +48,7 @@ _OF_SERVICE: Fields = {**_OF_ENGINE, "engine": IntegerField(AuditEventRow.engine
 
 KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
 """The order of the log."""
+_ROW = (AuditEventRow.engine_id, AuditEventRow.create_time, AuditEventRow.event_id)
 _INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
 # Set only by the statement that the table's trigger allows to remove rows.
 _REMOVING = {"memory_bank.audit_retention": "on"}
@@ -103,28 +105,32 @@ def until(moment: datetime) -> ColumnElement[bool]:
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> Sequence[AuditEventRow]:
+) -> ReadRows[AuditEventRow]:
     """Return a page of an engine's events."""
     statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def list_page_of_all(
     session: Session, clause: ColumnElement[bool], page: Slice
-) -> Sequence[AuditEventRow]:
+) -> ReadRows[AuditEventRow]:
     """Return a page of the events of all engines."""
     statement = select(AuditEventRow).where(clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
-async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove up to `limit` events older than the retention; return their number; for a sweep."""
+def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected:
+    """Select events older than the retention, of all engines; for a sweep."""
     is_old = AuditEventRow.create_time <= database_time(session) - kept
-    old = select(*KEY).where(is_old).order_by(*KEY).limit(limit)
+    return search.bounded(select(*_ROW).where(is_old).order_by(*KEY), _ROW)
+
+
+async def remove_old(session: Session, old: Selected) -> int:
+    """Remove such events; return their number."""
     await set_local(session, _REMOVING)
     statement = (
         delete(AuditEventRow)
-        .where(tuple_(*KEY).in_(old))
+        .where(tuple_(*_ROW).in_(old))
         .returning(AuditEventRow.event_id)
         .execution_options(synchronize_session=False)
     )

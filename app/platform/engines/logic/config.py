@@ -292,7 +292,7 @@ class SchemaConfig(WireModel):
 
     @model_validator(mode="after")
     def _is_sound(self, info: ValidationInfo) -> Self:
-        if info.context == STORED:
+        if info.context is not None and STORED.items() <= info.context.items():
             return self
         for schema in (self.memory_schema, self.json_schema):
             if schema is not None and read_schema(schema).get("type", "object") != "object":

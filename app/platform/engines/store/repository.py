@@ -11,8 +11,9 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, RowSearch, find_keys
 from app.kernel.auth import Reach
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, LocationName
@@ -127,10 +128,16 @@ async def list_with_encryption(session: Session, limit: int) -> Sequence[int]:
     return (await session.execute(ordered)).scalars().all()
 
 
-async def list_deleted(session: Session, limit: int) -> Sequence[int]:
-    """Return engines that are hidden but not removed yet, of any project; for a sweep."""
-    statement = select(EngineRow.engine_id).where(EngineRow.delete_time.is_not(None))
-    return (await session.execute(statement.limit(limit))).scalars().all()
+async def find_deleted(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find engines that are hidden but not removed yet, of any project; for a sweep."""
+    return await _find(session, search, EngineRow.delete_time.is_not(None))
+
+
+async def _find(
+    session: Session, search: RowSearch, *conditions: ColumnElement[bool]
+) -> Sequence[Key]:
+    statement = select(EngineRow.engine_id).where(*conditions)
+    return await find_keys(session, search.bounded(statement, (EngineRow.engine_id,)))
 
 
 def _lies_in(location: LocationName) -> ColumnElement[bool]:
@@ -246,14 +253,15 @@ async def end_stale_vectors(session: Session, engine_id: int, until: datetime) -
     )
 
 
-async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
-    """Return engines that may have vectors of models that do not serve them; for a sweep."""
-    statement = select(EngineRow).where(
+async def find_with_stale_vectors(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find engines that may have vectors of models that do not serve them; for a sweep."""
+    return await _find(
+        session,
+        search,
         EngineRow.stale_vectors_until.is_not(None),
         EngineRow.delete_time.is_(None),
         EngineRow.restore.is_(None),
     )
-    return (await session.execute(statement.limit(limit))).scalars().all()
 
 
 async def find_length(session: Session, model_id: str) -> int | None:
@@ -311,7 +319,7 @@ async def list_page(
     location: LocationName,
     clause: ColumnElement[bool],
     page: Slice,
-) -> Sequence[EngineRow]:
+) -> ReadRows[EngineRow]:
     """Return a page of the engines of a location."""
     statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)

@@ -1,4 +1,4 @@
-"""Open request bodies: their number, and the bytes held of them.
+"""Open request bodies: their number, and the bytes held of them and of long answers.
 
 Long bodies count in bytes before their first byte is read. Every body counts in number once it is
 slow, since many clients send head and body in two writes. A key's bound is checked before the
@@ -18,7 +18,7 @@ from app.platform.limits.services.refusals import count_given_up, too_many_bodie
 _FEW = 8
 """Open bodies that a caller may keep even if connections are needed for others."""
 _OPEN = Gauge("memory_bank_bodies_open", "Open request bodies that have been slow to arrive.")
-_HELD = Gauge("memory_bank_body_bytes_held", "Bytes accounted for long request bodies.")
+_HELD = Gauge("memory_bank_body_bytes_held", "Bytes accounted for long request bodies and answers.")
 
 
 @dataclass(frozen=True)

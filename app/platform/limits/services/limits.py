@@ -10,6 +10,7 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
+from app.kernel.errors import ResourceExhausted
 from app.kernel.limits import Counted, HeldBody, Limits
 from app.platform.limits.services.bodies import Bodies, BodyBounds
 from app.platform.limits.services.concurrency import Concurrency
@@ -66,9 +67,25 @@ class LimitService(Limits):
         return self._bodies.hold("key", caller.key_id, give_up)
 
     @override
+    def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
+        held = self.hold_body(caller, address, _nothing)
+        # It is complete: there is nothing to give up.
+        held.end()
+        try:
+            held.keep(size)
+        except ResourceExhausted:
+            held.release()
+            raise
+        return held
+
+    @override
     def give_up_body(self, *, slow: bool) -> bool:
         return self._bodies.give_up_one(slow=slow)
 
     @override
     async def check_quota(self, engine_id: int, added: Counted) -> None:
         await self._quotas.check(engine_id, added)
+
+
+def _nothing() -> None:
+    pass

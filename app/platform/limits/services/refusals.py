@@ -66,7 +66,7 @@ def too_many_bodies(whose: str, what: str, limit: int) -> ResourceExhausted:
     _REFUSED.labels(Bound.BODIES).inc()
     amount = f"{limit} slow ones" if what == "requests" else f"{limit} bytes"
     error = ResourceExhausted(
-        f"The request bodies of this {whose} may not be more than {amount} at once.",
+        f"The request bodies and answers of this {whose} may not be more than {amount} at once.",
         Reason.TOO_MANY_AT_ONCE,
         metadata={"limit": whose, what: str(limit)},
         retry_after_seconds=1,

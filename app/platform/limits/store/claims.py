@@ -7,9 +7,10 @@ machines. All functions take part in the caller's transaction.
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import bindparam, delete, func, select, text
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, text
 
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch, Selected
 from app.platform.limits.logic.blocks import BucketPace
 from app.platform.limits.store.tables import RateBucketRow
 
@@ -73,18 +74,22 @@ async def remove(session: Session, subjects: Collection[str]) -> int:
     return len(removed.all())
 
 
-async def remove_full(session: Session, limit: int) -> int:
-    """Remove up to `limit` buckets that must be full: a missing bucket counts as full.
+def select_full(_: Session, search: RowSearch) -> Selected:
+    """Select buckets that must be full: a missing bucket counts as full."""
+    return search.bounded(select(RateBucketRow.subject).where(_is_full()), (RateBucketRow.subject,))
 
-    Returns the number removed.
-    """
-    is_full = RateBucketRow.update_time < func.clock_timestamp() - bindparam(None, FULL_AFTER)
-    some = select(RateBucketRow.subject).where(is_full).limit(limit)
+
+async def remove_full(session: Session, some: Selected) -> int:
+    """Remove such buckets; return the count."""
     statement = (
         delete(RateBucketRow)
         # Repeated: the bucket may have been used since it was selected.
-        .where(is_full, RateBucketRow.subject.in_(some))
+        .where(_is_full(), RateBucketRow.subject.in_(some))
         .returning(RateBucketRow.subject)
         .execution_options(synchronize_session=False)
     )
     return len((await session.execute(statement)).all())
+
+
+def _is_full() -> ColumnElement[bool]:
+    return RateBucketRow.update_time < func.clock_timestamp() - bindparam(None, FULL_AFTER)

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
@@ -31,12 +31,12 @@ async def read_totals(session: Session, engine_id: int) -> Totals:
     return {kind: int(value) for kind, value in zip(Counted, row, strict=True)}
 
 
-async def find_addable(session: Session, limit: int) -> Sequence[Key]:
-    """Find up to `limit` rows of connections, of all engines; for a sweep."""
+async def find_addable(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find rows of connections, of all engines; for a sweep."""
     # In the order of engines: on one server all share a transaction, and two sweeps must not
     # deadlock.
-    statement = select(*_KEY).where(_IS_OF_CONNECTION).order_by(*_KEY).limit(limit)
-    return await find_keys(session, statement)
+    statement = select(*_KEY).where(_IS_OF_CONNECTION).order_by(*_KEY)
+    return await find_keys(session, search.bounded(statement, _KEY))
 
 
 async def add_up(session: Session, engine_id: int, keys: Sequence[Key]) -> int:

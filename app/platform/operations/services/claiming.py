@@ -14,6 +14,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import DeadlineExceeded, ServiceError
 from app.kernel.failures import describe
+from app.platform.operations.logic.places import NONE, PassedOver
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import finding, hints, leases, queue, ticks
 from app.platform.operations.store.finding import FreeOperation
@@ -42,13 +43,18 @@ class Claiming:
         self._interval = timedelta(seconds=settings.worker_full_look_seconds)
         self._silent_seconds = settings.tuning.worker_silent_node_seconds
         self._looked: float | None = None
+        self._left: set[int] = set()
+        """Engines with due work that the last claim has passed over."""
 
-    async def claim(self) -> Claim | None:
-        """Claim the operation that has been due longest and whose key is free."""
+    async def claim(self, passed: PassedOver = NONE) -> Claim | None:
+        """Claim the operation that has been due longest and whose key is free.
+
+        Engines and callers that hold their share of the worker's places are passed over.
+        """
         if not self._db.is_distributed:
-            return await self._claim_any()
+            return await self._claim_any(passed)
         await self._look_at_all()
-        return await self._claim_by_hints()
+        return await self._claim_by_hints(passed)
 
     async def take(self, wanted: WantedOperations) -> Claim | None:
         """Claim one of some operations of an engine, unless others have them all."""
@@ -64,30 +70,31 @@ class Claiming:
         now, longest = self._clock.now(), SOON
         if self._db.is_distributed:
             longest = min(longest, self._interval)
-            due = await hints.next_due(self._db)
+            due = await hints.next_due(self._db, self._left)
         else:
             async with self._db.snapshot() as session:
                 due = await queue.next_due(session, now)
         quiet = longest if due is None else min(longest, due - now)
         return quiet.total_seconds()
 
-    async def _claim_any(self) -> Claim | None:
+    async def _claim_any(self, passed: PassedOver) -> Claim | None:
         now = self._clock.now()
         lost: list[str] = []
-        while found := await finding.find(self._db, now, lost):
+        while found := await finding.find(self._db, now, lost, passed):
             for _, theirs in groupby(found, attrgetter("engine_id")):
                 if (claim := await self.take(_wanted(list(theirs), now))) is not None:
                     return claim
             lost += [each.operation_id for each in found]
         return None
 
-    async def _claim_by_hints(self) -> Claim | None:
+    async def _claim_by_hints(self, passed: PassedOver) -> Claim | None:
         now = self._clock.now()
-        seen: list[int] = []
+        self._left = set(passed.engines)
+        seen = [*passed.engines]
         while read := await hints.read(self._db, now, seen):
             for hint in read:
                 try:
-                    claim = await self._claim_of(hint, now)
+                    claim = await self._claim_of(hint, now, passed)
                 except (ServiceError, TimeoutError) as error:
                     # If only the node of this engine is away, others go on.
                     log.warning("worker.claim_failed", engine=hint.engine_id, error=describe(error))
@@ -103,15 +110,18 @@ class Claiming:
             seen += [hint.engine_id for hint in read]
         return None
 
-    async def _claim_of(self, hint: Hint, now: datetime) -> Claim | None:
+    async def _claim_of(self, hint: Hint, now: datetime, passed: PassedOver) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
+        engine_id = hint.engine_id
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
-            found = await finding.find_of_engine(self._db, hint.engine_id, now)
+            found = await finding.find_of_engine(self._db, engine_id, now, passed.callers)
         claim = await self.take(_wanted(found, now)) if found else None
-        if found and claim is None:
-            # Others hold what was found, and note it themselves.
-            return None
+        if passed.callers and not found:
+            self._left.add(engine_id)
+        if passed.callers or (found and claim is None):
+            # What was passed over stays due; what others hold, they note themselves.
+            return claim
         taken = claim.owned.operation_id if claim is not None else None
         left = [each.due_time for each in found if each.operation_id != taken]
         try:

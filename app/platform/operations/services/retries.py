@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from app.adapters.batches import in_batches
+from app.adapters.batches import SweepBatches
 from app.adapters.resources import Resources, Retry
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
 from app.kernel.idempotency import IdempotencyKey
@@ -130,7 +130,8 @@ def not_kept(row: OperationRow) -> FailedPrecondition:
     )
 
 
-async def forget_old_requests(resources: Resources) -> int:
+async def forget_old_requests(batches: SweepBatches) -> int:
     """Clear the requests of operations that failed too long ago; return the count."""
-    kept = resources.settings.failed_request_retention
-    return await in_batches(resources, partial(kept_requests.clear_old, kept))
+    kept = batches.resources.settings.failed_request_retention
+    select = partial(kept_requests.select_old, kept)
+    return await batches.remove(select, kept_requests.clear_old)

@@ -29,6 +29,7 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
+from app.platform.operations.logic.places import PassedOver, passed_over
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.store import leases, queue, repository
 from app.platform.operations.store.leases import EVER, Claim, WantedOperations
@@ -39,12 +40,14 @@ log = structlog.get_logger()
 RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
 """Transient failures."""
 # The model client has already retried the first two as long as a client should wait; a token
-# budget lasts a day; a generation that used up its plans is not paid for again unasked.
+# budget lasts a day; a generation that used up its plans is not paid for again unasked; a text
+# that took too long takes as long again.
 _FINAL = (
     Reason.MODEL_TIMEOUT,
     Reason.MODEL_RATE_LIMITED,
     Reason.TOKEN_BUDGET_EXHAUSTED,
     Reason.SCOPE_KEEPS_CHANGING,
+    Reason.TEXT_TAKES_TOO_LONG,
 )
 # A retry waits between half of its delay and the whole, so that failures spread out.
 _JITTER = 0.5
@@ -112,6 +115,24 @@ class Job:
         if not await queue.restart_attempts(session, self.claim.owned):
             raise LeaseLost
 
+    async def go_on(
+        self,
+        session: Session,
+        now: datetime,
+        details: dict[str, Any],
+        request: dict[str, Any] | None = None,
+    ) -> None:
+        """Requeue the partly done operation, in the transaction of what is done.
+
+        `details` are added to its metadata; a `request` for the rest replaces its own.
+
+        Raises:
+            LeaseLost: this worker no longer owns the operation.
+        """
+        ended = (now, self.keep)
+        if not await leases.go_on(session, self.claim.owned, ended, now, details, request):
+            raise LeaseLost
+
     async def note(self, session: Session, details: dict[str, Any]) -> None:
         """Add to the metadata of the running operation; no effect if its lease was lost."""
         await repository.note(session, self.claim.owned, details)
@@ -152,7 +173,7 @@ class Runner:
         self._lease = timedelta(seconds=settings.worker_lease_seconds)
         self._keep = timedelta(seconds=settings.operation_retention_seconds)
         self.notices = Notices()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], Claim] = {}
         self._looked = monotonic()
 
     def is_looking(self) -> bool:
@@ -173,8 +194,8 @@ class Runner:
                 await slots.acquire()
                 claim = await self._next()
                 task = asyncio.create_task(self._work(claim))
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
+                self._running[task] = claim
+                task.add_done_callback(self._running.pop)
                 task.add_done_callback(lambda _: slots.release())
                 # Its key is free now, or its next attempt has a time.
                 task.add_done_callback(lambda _: self.notices.come())
@@ -204,13 +225,19 @@ class Runner:
             pause = self._settings.tuning.worker_poll_seconds
             try:
                 may_write = not self._db.fence.closed.is_set()
-                if may_write and (claim := await self._claiming.claim()) is not None:
+                passed = self._passed_over()
+                if may_write and (claim := await self._claiming.claim(passed)) is not None:
                     return claim
                 if self.notices.are_heard:
                     pause = max(pause, await self._claiming.quiet_seconds())
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
                 log.warning("worker.claim_failed", error=describe(error))
             await self.notices.wait(pause)
+
+    def _passed_over(self) -> PassedOver:
+        """Return the engines and callers that would take the last place."""
+        running = [(claim.owned.engine_id, claim.caller) for claim in self._running.values()]
+        return passed_over(running, self._settings.worker_concurrency)
 
     async def _drain(self) -> None:
         if not self._running:

@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -26,6 +26,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.subjects import RowsOf, Subject
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
@@ -89,21 +90,27 @@ def _names_any(
     return select(name).where(memory_id == any_of(memory_ids)).exists()
 
 
-async def remove_old(session: Session, limit: int) -> int:
-    """Remove expired operations and request ids; return the number of rows removed."""
-    removed = 0
-    for table, key in (
-        (OperationRow, (OperationRow.engine_id, OperationRow.operation_id)),
-        (RequestIdRow, (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id)),
-    ):
-        old = (
-            select(*key).where(table.remove_time <= database_time(session)).limit(limit).subquery()
-        )
-        result = await session.execute(
-            delete(table).where(tuple_(*key).in_(select(old))).returning(key[0])
-        )
-        removed += len(result.all())
-    return removed
+_Expiring = type[OperationRow] | type[RequestIdRow]
+_KEYS: Mapping[_Expiring, KeyColumns] = {
+    OperationRow: (OperationRow.engine_id, OperationRow.operation_id),
+    RequestIdRow: (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id),
+}
+
+
+def select_old(table: _Expiring, session: Session, search: RowSearch) -> Selected:
+    """Select expired rows of either table, of all engines; for a sweep."""
+    is_old = table.remove_time <= database_time(session)
+    return search.bounded(select(*_KEYS[table]).where(is_old), _KEYS[table])
+
+
+async def remove_old(table: _Expiring, session: Session, old: Selected) -> int:
+    """Remove such rows; return the count."""
+    result = await session.execute(
+        delete(table)
+        .where(tuple_(*_KEYS[table]).in_(select(old.subquery())))
+        .returning(table.engine_id)
+    )
+    return len(result.all())
 
 
 # With a scope

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from app.adapters.db.session import Database
+from app.platform.operations.logic.places import PassedOver
 
 _MOST = 8
 """Operations found at once: as many workers can take one each without looking again."""
@@ -34,9 +35,18 @@ where {_IS_FREE} and {{which}}
 order by o.due_time, o.operation_id
 limit {{limit}}
 """  # noqa: S608 - of constants
+_NOT_TAKEN = "o.operation_id <> all($2::text[])"
+_OF_OTHER_CALLERS = "(o.caller is null or o.caller <> all($3::text[]))"
 _FIRST = _FIND.format(which="true", limit=1).encode()
-_OTHERS = _FIND.format(which="o.operation_id <> all($2::text[])", limit=_MOST).encode()
-_OF_ENGINE = _FIND.format(which="o.engine_id = $2::bigint", limit=_MOST).encode()
+_OTHERS = _FIND.format(which=_NOT_TAKEN, limit=_MOST).encode()
+# The index is read past all that an engine has waiting, which the quota of its queue bounds.
+_OF_OTHERS = _FIND.format(
+    which=f"{_NOT_TAKEN} and {_OF_OTHER_CALLERS} and o.engine_id <> all($4::bigint[])",
+    limit=_MOST,
+).encode()
+_OF_ENGINE = _FIND.format(
+    which=f"o.engine_id = $2::bigint and {_OF_OTHER_CALLERS}", limit=_MOST
+).encode()
 _NEXT_OF_ENGINE = b"""
 select least(
     min(due_time) filter (where state = 'PENDING' and due_time > $1::timestamptz),
@@ -64,18 +74,29 @@ class FreeOperation(NamedTuple):
     due_time: datetime
 
 
-async def find(db: Database, now: datetime, but: Collection[str]) -> list[FreeOperation]:
+async def find(
+    db: Database, now: datetime, but: Collection[str], passed: PassedOver
+) -> list[FreeOperation]:
     """Return the operation of any engine that has been due longest and whose key is free.
 
-    Where others took those named by `but`, return the next few.
+    Where others took those named by `but`, or some engines and callers are passed over, return the
+    next few.
     """
     statement, values = (_OTHERS, [now, list(but)]) if but else (_FIRST, [now])
+    if passed:
+        statement = _OF_OTHERS
+        values = [now, list(but), list(passed.callers), list(passed.engines)]
     return [FreeOperation(*row) for row in await db.run(statement, values, is_change=True)]
 
 
-async def find_of_engine(db: Database, engine_id: int, now: datetime) -> list[FreeOperation]:
-    """Return the few of an engine's operations that have been due longest, with free keys."""
-    rows = await db.run(_OF_ENGINE, [now, engine_id], is_change=True)
+async def find_of_engine(
+    db: Database, engine_id: int, now: datetime, callers: Collection[str]
+) -> list[FreeOperation]:
+    """Return the few of an engine's operations that have been due longest, with free keys.
+
+    Those of some callers are passed over.
+    """
+    rows = await db.run(_OF_ENGINE, [now, engine_id, list(callers)], is_change=True)
     return [FreeOperation(*row) for row in rows]
 
 

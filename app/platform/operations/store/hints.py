@@ -46,7 +46,7 @@ returning engine_id
 _REMOVE = b"""
 delete from due_engines where engine_id = $1::bigint and touched = $2::bigint returning engine_id
 """
-_NEXT = b"select min(due_time) from due_engines"
+_NEXT = b"select min(due_time) from due_engines where engine_id <> all($1::bigint[])"
 
 
 class Hint(NamedTuple):
@@ -76,8 +76,11 @@ async def settle(db: Database, hint: Hint, due: datetime | None) -> None:
         await db.run(_MOVE, [*hint, due], is_change=True)
 
 
-async def next_due(db: Database) -> datetime | None:
-    """Return when the next engine has work; a past time if a look has left some to others."""
+async def next_due(db: Database, but: Collection[int]) -> datetime | None:
+    """Return when the next engine, except those in `but`, has work.
+
+    That is a past time if a look has left some to others.
+    """
     due: datetime | None
-    ((due,),) = await db.run(_NEXT, [], is_change=True)
+    ((due,),) = await db.run(_NEXT, [list(but)], is_change=True)
     return due

@@ -24,6 +24,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import ScopeField
 from app.adapters.db.filters import Clause, Fields
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch, Selected
 from app.adapters.db.transaction_settings import limited
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
@@ -95,14 +96,20 @@ async def clear(session: Session, engine_id: int, clause: Clause) -> None:
         )
 
 
-async def clear_old(kept: timedelta, session: Session, limit: int) -> int:
-    """Clear requests of operations that failed `kept` ago or earlier; return the count."""
-    key = (OperationRow.engine_id, OperationRow.operation_id)
+_KEY = (OperationRow.engine_id, OperationRow.operation_id)
+
+
+def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected:
+    """Select operations that failed `kept` ago or earlier, of all engines; for a sweep."""
     is_old = OperationRow.update_time <= database_time(session) - kept
-    old = select(*key).where(_IS_KEPT, is_old).limit(limit).subquery()
+    return search.bounded(select(*_KEY).where(_IS_KEPT, is_old), _KEY)
+
+
+async def clear_old(session: Session, old: Selected) -> int:
+    """Clear the requests of such operations; return the count."""
     cleared = await session.execute(
         update(OperationRow)
-        .where(tuple_(*key).in_(select(old)))
+        .where(tuple_(*_KEY).in_(select(old.subquery())))
         .values(request=None)
         .returning(OperationRow.operation_id)
         .execution_options(synchronize_session=False)

@@ -273,14 +273,22 @@ async def postpone(session: Session, owned: Owned, ended: Ended, due: datetime) 
 
 
 async def go_on(
-    session: Session, owned: Owned, ended: Ended, now: datetime, details: dict[str, Any]
+    session: Session,
+    owned: Owned,
+    ended: Ended,
+    now: datetime,
+    details: dict[str, Any],
+    request: dict[str, Any] | None = None,
 ) -> bool:
     """Requeue a partly done operation, due at once; return False if the lease was lost.
 
-    `details` are added to its metadata. The count of attempts restarts.
+    `details` are added to its metadata; a `request` for the rest replaces its own. The count of
+    attempts restarts.
     """
     await repository.note(session, owned, details)
     values = {"due_time": now, "update_time": now, "attempts": 0}
+    if request is not None:
+        values["request"] = request
     is_mine = await _give_back(session, owned, ended, values)
     await wake(session, owned.engine_id, now, now)
     return is_mine

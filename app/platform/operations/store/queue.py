@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal_column, select, update
+from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
@@ -59,6 +59,26 @@ async def keys_unfinished(
         OperationRow.state.in_([OperationState.PENDING, OperationState.RUNNING]),
     )
     return frozenset(key for key in (await session.execute(statement)).scalars() if key)
+
+
+async def last_errors(
+    session: Session, engine_id: int, kind: str, keys: Collection[str]
+) -> dict[str, str]:
+    """Return, by key, the message of the last failure of operations that failed or are retried."""
+    row = OperationRow
+    message = func.coalesce(row.error["message"].astext, row.details["lastError"].astext)
+    statement = (
+        select(row.key, message)
+        .where(
+            row.engine_id == engine_id,
+            row.kind == kind,
+            row.key.in_(keys),
+            or_(row.state == _FAILED, row.state == PENDING, row.state == RUNNING),
+            message.is_not(None),
+        )
+        .order_by(row.operation_id)
+    )
+    return dict((await session.execute(statement)).all())
 
 
 async def next_due(session: Session, now: datetime) -> datetime | None:

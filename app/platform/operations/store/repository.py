@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import Slice
+from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
@@ -213,10 +213,10 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 async def list_page(
     session: Session, engine: EngineName, clause: ColumnElement[bool], page: Slice, now: datetime
-) -> Sequence[OperationRow]:
+) -> ReadRows[OperationRow]:
     """Return a page of an engine's operations."""
     statement = select(OperationRow).where(_is_under(engine), is_kept(now), clause)
-    return (await session.execute(page.applied(statement))).scalars().all()
+    return await read_page(session, statement, page)
 
 
 async def remove(session: Session, row: OperationRow) -> None:

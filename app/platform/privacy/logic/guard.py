@@ -1,6 +1,6 @@
 """The rules of an engine about sensitive values at one place, applied to JSON values (pure)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from app.kernel.wire.privacy_config import (
     compile_all,
 )
 from app.kernel.wire.violations import MAX_VIOLATIONS
+from app.language.privacy.mask import mask_together
 from app.language.privacy.walk import Masked, masked
 
 MASKED_COUNTS = "maskedCounts"
@@ -69,12 +70,27 @@ class Guard:
         )
 
     @classmethod
+    def of_writes(
+        cls, own: PrivacyConfig | None, defaults: PrivacyConfig, *, is_told: bool
+    ) -> "Guard":
+        """Return an engine's rules about direct writes.
+
+        What a user told an agent, who writes it by a tool, is treated as the conversation is, too.
+        """
+        written = cls.of(own, defaults, Place.DIRECT)
+        return written.joined(cls.of(own, defaults, Place.GENERATION)) if is_told else written
+
+    @classmethod
     def seeking(
         cls, own: PrivacyConfig | None, defaults: PrivacyConfig, kinds: Collection[str]
     ) -> "Guard":
         """Return rules that mask some kinds, whatever the engine's own say."""
         rules = cls.of(own, defaults, Place.GENERATION)
         return replace(rules, masks=frozenset(kinds), rejects=frozenset())
+
+    def joined(self, other: "Guard") -> "Guard":
+        """Return rules that also mask and refuse what other ones of the engine do."""
+        return replace(self, masks=self.masks | other.masks, rejects=self.rejects | other.rejects)
 
     @property
     def is_idle(self) -> bool:
@@ -91,6 +107,10 @@ class Guard:
         if refused is not None and refused.places:
             raise _refusal(refused.places)
         return masked(value, self.masks, self.custom, path)
+
+    def across(self, texts: Sequence[str]) -> tuple[list[str], Mapping[str, int]]:
+        """Return texts said one after another without all that is found in them, and the counts."""
+        return mask_together(texts, self.masks | self.rejects, self.custom)
 
     def without(self, value: object) -> Masked:
         """Return a value that no caller sent, such as a model's, without all that is found."""

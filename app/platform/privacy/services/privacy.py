@@ -10,6 +10,7 @@ from prometheus_client import Counter
 from pydantic import ValidationError
 
 from app.adapters.db.session import Database
+from app.adapters.inprocess import TOOL_SURFACES
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
@@ -28,6 +29,7 @@ _MASKED = Counter(
     "Sensitive values that were masked, by kind and place: the way they came in, or SCAN.",
     ["kind", "place"],
 )
+_BARE = str.maketrans("", "", "[]")
 _CUSTOM = "CUSTOM"
 """Label of all custom patterns: their names are an operator's, and without a bound."""
 
@@ -47,11 +49,14 @@ class PrivacyService:
     db: Database
     settings: Settings
     known: EngineCache
+    is_told: bool
+    """True if an agent writes, by a tool, what it was told."""
 
     @classmethod
     def of(cls, resources: Resources) -> "PrivacyService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.settings, EngineCache.of(resources))
+        known = EngineCache.of(resources)
+        return cls(resources.db, resources.settings, known, resources.surface in TOOL_SURFACES)
 
     async def guard(self, name: EngineName, place: Place) -> Guard:
         """Return the rules of an engine at a place, as they were within the last second.
@@ -64,7 +69,10 @@ class PrivacyService:
             async with self.db.snapshot() as session:
                 engine = await engines.get(session, name)
             self.known.note(engine)
-        return Guard.of(privacy_of(engine), self.settings.privacy_defaults, place)
+        own, defaults = privacy_of(engine), self.settings.privacy_defaults
+        if place is Place.DIRECT:
+            return Guard.of_writes(own, defaults, is_told=self.is_told)
+        return Guard.of(own, defaults, place)
 
     async def admit(
         self, name: EngineName, place: Place, request: Request, fields: set[str]
@@ -77,6 +85,22 @@ class PrivacyService:
         """
         [admitted], counts = await self.admit_all(name, place, [("", request)], fields)
         return admitted, counts
+
+    async def admit_id(self, name: EngineName, place: Place, path: str, text: str) -> str:
+        """Return a name that is one field of a request, with kinds in place of what is masked.
+
+        They stand without brackets, which such names cannot have.
+
+        Raises:
+            NotFound: the engine does not exist.
+            InvalidArgument: the name holds what the engine refuses.
+        """
+        guard = await self.guard(name, place)
+        if guard.is_idle:
+            return text
+        found = guard.admitted(text, path)
+        count(place, found.counts)
+        return found.value.translate(_BARE)[: len(text)] if found.counts else text
 
     async def admit_all(
         self,

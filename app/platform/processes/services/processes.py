@@ -16,7 +16,6 @@ from prometheus_client import Gauge
 
 from app.adapters.db.fence import other_revision
 from app.adapters.db.revisions import wanted_revision
-from app.adapters.db.session import Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Check, Resources
 from app.adapters.shared import beside
@@ -33,7 +32,8 @@ _BEAT_SECONDS = 5.0
 """Longest wait for the database; the next heartbeat may be better off."""
 _STOP_SECONDS = 1.0
 """Longest wait for the database at the end of a process; others then see its end by its silence."""
-_KEPT_FOR = timedelta(hours=1)
+KEPT_FOR = timedelta(hours=1)
+"""Time for which a process that ended without a word stays known."""
 
 
 class ProcessKind(StrEnum):
@@ -178,8 +178,3 @@ async def check_workers(resources: Resources) -> Check:
 def install(resources: Resources) -> None:
     """Note when the process started."""
     Activity.of(resources)
-
-
-async def remove_silent(session: Session, limit: int) -> int:
-    """Remove up to `limit` processes that ended without a word; return the count."""
-    return await repository.remove_silent(session, _KEPT_FOR, limit)

@@ -56,8 +56,13 @@ class ServerService:
             embedder=self._embedder(),
             model=self.resources.models.writer,
             settings=[
-                ServerSetting(**asdict(setting))
-                for setting in shown_settings(self.resources.settings)
+                ServerSetting(
+                    name=shown.name,
+                    description=shown.description,
+                    is_default=shown.is_default,
+                    value=shown.value,
+                )
+                for shown in shown_settings(self.resources.settings)
             ],
             **told,
         )

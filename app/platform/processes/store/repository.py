@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch, Selected
 from app.platform.processes.store.tables import ProcessRow
 
 _DATABASE = text(
@@ -65,18 +66,17 @@ async def list_live(session: Session, age: timedelta) -> Sequence[ProcessRow]:
     return (await session.execute(statement)).scalars().all()
 
 
-async def remove_silent(session: Session, age: timedelta, limit: int) -> int:
-    """Remove up to `limit` processes without a beat for `age`; return the count."""
-    silent = (
-        select(ProcessRow.process_id)
-        .where(~_is_live(session, age))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("silent")
-    )
+def select_silent(age: timedelta, session: Session, search: RowSearch) -> Selected:
+    """Select and lock processes without a beat for `age`; for a sweep."""
+    silent = select(ProcessRow.process_id).where(~_is_live(session, age))
+    return search.bounded(silent, (ProcessRow.process_id,)).with_for_update(skip_locked=True)
+
+
+async def remove_silent(session: Session, silent: Selected) -> int:
+    """Remove such processes; return the count."""
     statement = (
         delete(ProcessRow)
-        .where(ProcessRow.process_id.in_(select(silent)))
+        .where(ProcessRow.process_id.in_(select(silent.cte("silent"))))
         .returning(ProcessRow.process_id)
         .execution_options(synchronize_session=False)
     )

@@ -19,7 +19,6 @@ from app.platform.sessions.store.tables import SessionRow
 MAX_STATE_BYTES = 1024 * 1024
 MAX_USER_ID_CHARS = 512
 MAX_PAGE_SIZE = 100
-MAX_PAGE_BYTES = 8 * 1024 * 1024
 """Limit for a page's events or states; a page always has at least one row."""
 MAX_TEXT_CHARS = 4_096
 # Lower case in scripts with cases; letters of other scripts are accepted.
@@ -160,8 +159,9 @@ class Session(WireModel):
     )
     create_time: Timestamp = Field(description="Time of its creation.")
     update_time: Timestamp = Field(
-        description="The `timestamp` of the newest event, or the time of a later change, within"
-        " the session's life so far. Filters and orders use the time of the last change."
+        description="A microsecond after the `timestamp` of the newest event, or the time of a"
+        " later change; not before the creation. Filters and orders use the time of the last"
+        " change."
     )
     expire_time: Timestamp = Field(description="Time at which it is deleted with its events.")
     etag: str = Field(description="Version of the session, for conditional requests.")

@@ -41,16 +41,24 @@ from app.platform.sessions.schemas.events import (
     ListEventsResponse,
     SessionEvent,
 )
-from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_PAGE_SIZE, check_state_size
+from app.platform.sessions.schemas.sessions import MAX_PAGE_SIZE, check_state_size
 from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
 from app.settings.settings import Settings
 
-_TEXT_FIELDS = {"content", "actions", "error_message", "event_metadata", "raw_event"}
+TEXT_FIELDS = {
+    "author",
+    "content",
+    "actions",
+    "error_code",
+    "error_message",
+    "event_metadata",
+    "raw_event",
+}
 """Fields of an event that hold texts of users; names and ids are left as they are."""
-_EXCHANGE_FIELDS = {"input", "output", "metadata"}
+EXCHANGE_FIELDS = {"input", "output", "agent", "metadata"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class EventService:
         """
         now = self.clock.now()
         way = Place.SESSION_EVENTS
-        request, _ = await self.privacy.admit(name.engine, way, request, _TEXT_FIELDS)
+        request, _ = await self.privacy.admit(name.engine, way, request, TEXT_FIELDS)
         event = _Event.of(request)
         parts = StateParts.of(event.delta)
         async with self.db.transaction() as session:
@@ -144,7 +152,7 @@ class EventService:
         expected = request.expected_last_seq
         sent = [(f"events[{n}]", event) for n, event in enumerate(request.events)]
         place = Place.SESSION_EVENTS
-        events, _ = await self.privacy.admit_all(name.engine, place, sent, _TEXT_FIELDS)
+        events, _ = await self.privacy.admit_all(name.engine, place, sent, TEXT_FIELDS)
         return await self._append_all(name, events, expected, once, self.clock.now())
 
     async def exchange(
@@ -156,7 +164,7 @@ class EventService:
         """
         now = self.clock.now()
         place = Place.SESSION_EVENTS
-        request, _ = await self.privacy.admit(name.engine, place, request, _EXCHANGE_FIELDS)
+        request, _ = await self.privacy.admit(name.engine, place, request, EXCHANGE_FIELDS)
         events = request.events(now, str(new_id(now, NO_BUCKET)))
         appended = await self._append_all(name, events, request.expected_last_seq, once, now)
         return Exchange(**dict(appended), exchange=appended.events[-1].exchange)
@@ -300,8 +308,8 @@ class EventService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await repository.get(session, name, now)
-            rows, token = await repository.list_event_page(
-                session, name, clause.condition, asked, MAX_PAGE_BYTES
+            rows, token = asked.cut(
+                await repository.list_event_page(session, name, clause.condition, asked)
             )
         stored = SessionName(engine, name.session)
         return ListEventsResponse(

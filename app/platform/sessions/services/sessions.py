@@ -38,7 +38,6 @@ from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
-    MAX_PAGE_BYTES,
     MAX_PAGE_SIZE,
     CreateSessionRequest,
     ListSessionsResponse,
@@ -56,7 +55,7 @@ _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
-_TEXT_FIELDS = {"session_state"}
+TEXT_FIELDS = {"display_name", "session_state"}
 """Fields in which the engine's rules about sensitive values are applied."""
 CREATE = "sessions.create"
 """The kind of the operation that creates a session."""
@@ -96,7 +95,7 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         place = Place.SESSION_EVENTS
-        request, masked = await self.privacy.admit(name, place, request, _TEXT_FIELDS)
+        request, masked = await self.privacy.admit(name, place, request, TEXT_FIELDS)
         columns = request.columns()
         parts = StateParts.of(columns["session_state"])
         chosen = _made_id(request, now) if session_id is None else session_id
@@ -153,7 +152,7 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
-        fields = _TEXT_FIELDS & changed
+        fields = TEXT_FIELDS & changed
         request, _ = await self.privacy.admit(name.engine, Place.SESSION_EVENTS, request, fields)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -217,9 +216,7 @@ class SessionService:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_unexpired(now) & clause.condition
-            rows, token = await repository.list_page(
-                session, name.engine, where, asked, MAX_PAGE_BYTES
-            )
+            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
             users = {row.user_id for row in rows}
             held = await shared.read(session, name.engine, users)
         return ListSessionsResponse(

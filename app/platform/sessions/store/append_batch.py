@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
@@ -13,6 +13,9 @@ from app.kernel.errors import NotFound
 from app.kernel.names import SessionName
 from app.platform.sessions.logic.event_text import ExchangePlace, Step
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+
+_TICK = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ async def _count(
     delta: Mapping[str, Any],
 ) -> Standing:
     values |= {"version": SessionRow.version + 1, "update_time": at.now}
-    shown = literal(min(at.newest, at.now), SessionRow.create_time.type)
+    shown = literal(_just_after(at.newest), SessionRow.create_time.type)
     values["shown_update_time"] = func.greatest(SessionRow.create_time, shown)
     if delta:
         values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
@@ -127,6 +130,11 @@ async def _count(
         .execution_options(synchronize_session=False)
     )
     return _standing(name, (await session.execute(statement)).first())
+
+
+def _just_after(moment: datetime) -> datetime:
+    """Return the next moment: what lies strictly before it includes what is of this one."""
+    return min(moment, _LAST - _TICK) + _TICK
 
 
 def _standing(name: SessionName, columns: Sequence[Any] | None) -> Standing:

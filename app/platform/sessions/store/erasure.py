@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, null, select, tuple_
 from app.adapters.db.arrays import any_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, find_keys, locked, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found
 from app.adapters.db.subjects import RowsOf
 from app.kernel.names import SessionName
 from app.platform.engines.store import repository as engines
@@ -117,8 +117,8 @@ async def _remove_app_state(session: Session, engine_id: int) -> int:
     return len(gone.all())
 
 
-async def find_expired(session: Session, limit: int) -> Sequence[Key]:
-    """Find up to `limit` events of expired sessions of all engines; for a sweep.
+async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find events of expired sessions of all engines; for a sweep.
 
     A session without events has one key, whose event is None.
     """
@@ -131,9 +131,8 @@ async def find_expired(session: Session, limit: int) -> Sequence[Key]:
         .outerjoin(SessionEventRow, is_its)
         .where(_has_expired(session), engines.is_settled(SessionRow.engine_id))
         .order_by(SessionRow.expire_time, *_KEY)
-        .limit(limit)
     )
-    return await find_keys(session, statement)
+    return await find_keys(session, search.bounded(statement, (*_KEY, SessionEventRow.seq)))
 
 
 async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:

@@ -4,8 +4,9 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -25,7 +26,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, Slice, read_within
+from app.adapters.db.pages import Key, ReadRows, Slice, bytes_of, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
 from app.kernel.names import SessionName
@@ -81,23 +82,18 @@ def key(by: str) -> Key:
 
 
 async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice, max_bytes: int
-) -> tuple[Sequence[SessionRow], str | None]:
-    """Return a page of an engine's sessions, whose states have at most `max_bytes`.
-
-    Shared state counts in each of them.
-    """
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
+) -> ReadRows[SessionRow]:
+    """Return a page of an engine's sessions; shared state counts in each of them."""
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
     )
     of_all = select(_length(AppStateRow.state)).where(AppStateRow.engine_id == engine_id)
-    size = (
-        _length(SessionRow.session_state)
-        + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
-        + func.coalesce(of_all.scalar_subquery(), 0)
+    shared = func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0) + func.coalesce(
+        of_all.scalar_subquery(), 0
     )
     statement = select(SessionRow).where(SessionRow.engine_id == engine_id, clause)
-    return await read_within(session, statement, page, size, max_bytes)
+    return await read_page(session, statement, page, bytes_of(statement) + shared)
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
@@ -136,51 +132,91 @@ EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
 
 
 async def list_event_page(
-    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice, max_bytes: int
-) -> tuple[Sequence[SessionEventRow], str | None]:
-    """Return a page of a session's events, which have at most `max_bytes`."""
+    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice
+) -> ReadRows[SessionEventRow]:
+    """Return a page of a session's events."""
     statement = select(SessionEventRow).where(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
         SessionEventRow.delete_time.is_(None),
         clause,
     )
-    return await read_within(session, statement, page, SessionEventRow.size_bytes, max_bytes)
+    return await read_page(session, statement, page)
 
 
-async def list_events(
-    session: Session,
-    engine_id: int,
-    session_id: str,
-    start: datetime | None,
-    end: datetime | None,
-    limit: int,
-) -> tuple[Sequence[SessionEventRow], int]:
-    """Return the last events with content in `[start, end)`, and the number of older ones.
+class EventPlace(NamedTuple):
+    """The place of an event in the order of times, and its length."""
 
-    They are in time order. The raw event is neither loaded nor accessible.
+    timestamp: datetime
+    seq: int
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class EventSpan:
+    """Events of a session with content: in `[start, end)`, and after a place."""
+
+    session_id: str
+    start: datetime | None
+    end: datetime | None
+    after: EventPlace | None = None
+
+    def selected(self, engine_id: int) -> list[ColumnElement[bool]]:
+        """Return the conditions that select them."""
+        wanted = [
+            SessionEventRow.engine_id == engine_id,
+            SessionEventRow.session_id == self.session_id,
+            SessionEventRow.content.is_not(None),
+        ]
+        if self.start is not None:
+            wanted.append(SessionEventRow.timestamp >= self.start)
+        if self.end is not None:
+            wanted.append(SessionEventRow.timestamp < self.end)
+        if self.after is not None:
+            place = tuple_(SessionEventRow.timestamp, SessionEventRow.seq)
+            wanted.append(place > tuple_(self.after.timestamp, self.after.seq))
+        return wanted
+
+
+async def list_places(
+    session: Session, engine_id: int, span: EventSpan, limit: int
+) -> tuple[Sequence[EventPlace], int]:
+    """Return the places of the last events of a span, in time order, and the number of older ones.
+
+    Their contents are not read.
     """
-    wanted = [
-        SessionEventRow.engine_id == engine_id,
-        SessionEventRow.session_id == session_id,
-        SessionEventRow.content.is_not(None),
-    ]
-    if start is not None:
-        wanted.append(SessionEventRow.timestamp >= start)
-    if end is not None:
-        wanted.append(SessionEventRow.timestamp < end)
+    wanted = span.selected(engine_id)
     statement = (
-        select(SessionEventRow)
+        select(SessionEventRow.timestamp, SessionEventRow.seq, SessionEventRow.size_bytes)
         .where(*wanted)
-        .options(defer(SessionEventRow.raw_event, raiseload=True))
         .order_by(SessionEventRow.timestamp.desc(), SessionEventRow.seq.desc())
         .limit(limit)
     )
-    rows = (await session.execute(statement)).scalars().all()[::-1]
-    if len(rows) < limit:
-        return rows, 0
+    places = [EventPlace(*row) for row in await session.execute(statement)][::-1]
+    if len(places) < limit:
+        return places, 0
     counted = select(func.count()).select_from(SessionEventRow).where(*wanted)
-    return rows, (await session.execute(counted)).scalar_one() - len(rows)
+    return places, (await session.execute(counted)).scalar_one() - len(places)
+
+
+async def events_at(
+    session: Session, engine_id: int, session_id: str, places: Sequence[EventPlace]
+) -> Sequence[SessionEventRow]:
+    """Return the events at these places, in time order.
+
+    The raw event is neither loaded nor accessible.
+    """
+    statement = (
+        select(SessionEventRow)
+        .where(
+            SessionEventRow.engine_id == engine_id,
+            SessionEventRow.session_id == session_id,
+            SessionEventRow.seq.in_([place.seq for place in places]),
+        )
+        .options(defer(SessionEventRow.raw_event, raiseload=True))
+        .order_by(SessionEventRow.timestamp, SessionEventRow.seq)
+    )
+    return (await session.execute(statement)).scalars().all()
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:

@@ -56,7 +56,7 @@ class SessionRow(Base):
     update_time: Mapped[datetime]
     """The last change of the row; lists are ordered by it."""
     shown_update_time: Mapped[datetime] = mapped_column(server_default=func.now())
-    """The time shown to readers: that of the newest event, or of a later change."""
+    """The time shown to readers: just after the newest event's, or that of a later change."""
     expire_time: Mapped[datetime]
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import all_, delete, func, insert, literal, or_, select, update
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
+from app.adapters.db.spread import RowSearch, Selected
 from app.surfaces.console.store.tables import ConsoleSessionRow
 
 _Row = ConsoleSessionRow
@@ -96,19 +97,19 @@ async def remove_of_key(session: Session, key_id: str) -> None:
     await session.execute(delete(_Row).where(_Row.key_id == key_id))
 
 
-async def remove_ended(session: Session, life: SessionLife, limit: int) -> int:
-    """Remove up to `limit` sessions that have ended; return the count; for a sweep."""
+def select_ended(life: SessionLife, session: Session, search: RowSearch) -> Selected:
+    """Select and lock sessions that have ended; for a sweep."""
     now = database_time(session)
-    ended = (
-        select(_Row.session_hash)
-        .where(or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle)))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("ended")
-    )
+    has_ended = or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle))
+    ended = select(_Row.session_hash).where(has_ended)
+    return search.bounded(ended, (_Row.session_hash,)).with_for_update(skip_locked=True)
+
+
+async def remove_ended(session: Session, ended: Selected) -> int:
+    """Remove such sessions; return the count."""
     statement = (
         delete(_Row)
-        .where(_Row.session_hash.in_(select(ended)))
+        .where(_Row.session_hash.in_(select(ended.cte("ended"))))
         .returning(_Row.session_hash)
         .execution_options(synchronize_session=False)
     )

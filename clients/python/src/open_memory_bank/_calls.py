@@ -368,7 +368,8 @@ class CreateMemory(TypedDict, total=False):
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -2112,7 +2113,8 @@ class UpdateMemory(TypedDict, total=False):
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""

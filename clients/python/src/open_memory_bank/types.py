@@ -254,7 +254,8 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -303,8 +304,9 @@ class AnsweredSession(_AnsweredSessionBase):
     createTime: NotRequired[str]
     """Time of its creation."""
     updateTime: NotRequired[str]
-    """The `timestamp` of the newest event, or the time of a later change, within the
-    session's life so far. Filters and orders use the time of the last change."""
+    """A microsecond after the `timestamp` of the newest event, or the time of a later
+    change; not before the creation. Filters and orders use the time of the last
+    change."""
     expireTime: NotRequired[str]
     """Time at which it is deleted with its events."""
     etag: NotRequired[str]
@@ -957,7 +959,8 @@ class CreateMemoryRequest(TypedDict):
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -1049,7 +1052,8 @@ class DirectContentsSource(TypedDict):
     """A conversation in the request."""
 
     events: list[ContentEvent]
-    """The turns, the oldest first."""
+    """The turns, the oldest first; their texts have a greatest length in all,
+    `MEMORY_BANK_MAX_GENERATION_CHARS`. Sessions and streams have none."""
 
 
 class DirectMemoriesSource(TypedDict):
@@ -1407,7 +1411,7 @@ class ExtractedMemory(TypedDict):
     fact: NotRequired[str | None]
     """Statement as it was extracted; absent for a field of a profile."""
     context: NotRequired[str | None]
-    """Source of the statement, in words."""
+    """Words of the conversation that it rests on; absent for a given fact."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Value of a field of a profile; absent for a fact."""
 
@@ -1690,7 +1694,8 @@ class KnownMemory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -1897,7 +1902,8 @@ class Memory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: dict[str, str]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: str
@@ -2074,7 +2080,8 @@ class MemoryRevision(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     scope: dict[str, str]
     """The scope of the memory, which never changes."""
     createTime: str
@@ -3044,6 +3051,9 @@ class RestoreReasoningEngineResponse(TypedDict):
     pastExpiry: int
     """Memories, sessions, namespaces and artifacts that have expired; the next sweep
     removes them."""
+    converted: NotRequired[dict[str, int]]
+    """Number of values that a former release stored in another form, and that were
+    converted, by kind and field, such as `event.content`."""
     warnings: list[str]
     """Sentences for the person who restores."""
 
@@ -3070,7 +3080,8 @@ class RestoredContent(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
 
 
 class RetrieveMemoriesRequest(TypedDict):
@@ -3107,8 +3118,9 @@ class RetrieveMemoriesResponse(TypedDict):
     nextPageToken: NotRequired[str | None]
     """Token of the next page; absent on the last page, and where no page was asked for."""
     omittedCount: NotRequired[int | None]
-    """Only with a `maxDistance` of the request or the engine: the number of the best
-    `topK` that were left out because they are farther."""
+    """The number of memories that were left out: of the best `topK`, those farther than
+    the `maxDistance` of the request or the engine, and those for which the response
+    has no room. Absent where there was no such distance, and room for all."""
 
 
 class RetrieveProfilesRequest(TypedDict):
@@ -3411,8 +3423,9 @@ class Session(TypedDict):
     createTime: str
     """Time of its creation."""
     updateTime: str
-    """The `timestamp` of the newest event, or the time of a later change, within the
-    session's life so far. Filters and orders use the time of the last change."""
+    """A microsecond after the `timestamp` of the newest event, or the time of a later
+    change; not before the creation. Filters and orders use the time of the last
+    change."""
     expireTime: str
     """Time at which it is deleted with its events."""
     etag: str
@@ -3891,8 +3904,9 @@ class UndoneMemory(TypedDict):
     action: str
     """`DELETED`: it did not exist before the operation. `UPDATED`: it has its earlier
     content again. `RESTORED`: it was deleted, and exists again."""
-    previousRevision: str
-    """Full name of the last revision that the operation made of it."""
+    previousRevision: NotRequired[str | None]
+    """Full name of the last revision that the operation made of it; absent: it kept
+    none."""
 
 
 class UpdateMemoryRequest(TypedDict):
@@ -3923,7 +3937,8 @@ class UpdateMemoryRequest(TypedDict):
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words."""
+    """Source of the fact, or the reason that it matters, in words. Generation writes
+    here what was said that the fact rests on; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""

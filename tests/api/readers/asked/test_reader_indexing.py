@@ -1,15 +1,21 @@
 """Texts that a worker cuts: they are waited for, and given up with the work on them."""
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 
 import httpx
 import pytest
 from sqlalchemy import event, text
 
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.artifacts.readers.services import reading_session
-from app.kernel.errors import Reason
-from app.platform.operations.services.runner import Runner
+from app.artifacts.tasks import jobs
+from app.artifacts.tasks.store.indexing import INDEX
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services.runner import Job, Runner
 from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.errors import refusal
@@ -108,7 +114,10 @@ async def test_what_could_not_be_cut_is_no_text(
     await runner.run_pending()
     (operation,) = ok(await client.get("/operations"))["operations"]
     assert "error" in operation
-    assert refusal(await waiting) == UNREADABLE
+    told = await waiting
+    assert refusal(told) == UNREADABLE
+    reason = operation["error"]["message"]
+    assert told.json()["error"]["message"].endswith(f"The indexing of an artifact failed: {reason}")
     for ask in (query, summarize):
         assert refusal(await ask(client)) == UNREADABLE
     found = ok(await client.get(ARTIFACT))
@@ -151,3 +160,38 @@ async def test_what_others_wait_for_is_left_to_the_worker(
     assert sorted(states) == ["indexing", "ready"]
     await runner.run_pending()
     assert ok(await query(client, model="builtin"))["coverage"]["artifactsUnreadable"] == 1
+
+
+async def test_who_waits_for_a_text_that_is_tried_again_is_told_why(
+    client: httpx.AsyncClient, resources: Resources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_session, "MAX_WAIT_SECONDS", 0.1)
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+
+    async def away(_: Job) -> None:
+        raise Unavailable("The database is away.", Reason.DATABASE_UNAVAILABLE)
+
+    patient = resources.settings.model_copy(update={"worker_max_attempts": 5})
+    await Runner(resources.db, resources.clock, patient, {INDEX: away}).run_pending()
+    for more in ({}, {"wait": True}):
+        answer = await query(client, **more)
+        assert refusal(answer) == NOT_READY
+        said = answer.json()["error"]["message"]
+        assert said.endswith("The last attempt failed: The database is away.")
+
+
+async def test_a_text_that_takes_too_long_is_no_text_and_the_reason_is_told(
+    client: httpx.AsyncClient, resources: Resources, clock: FixedClock
+) -> None:
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    update = {"task_index_seconds": 1e-9, "worker_max_attempts": 5}
+    hasty = replace(resources, settings=resources.settings.model_copy(update=update))
+    runner = Runner(
+        resources.db, clock, hasty.settings, {INDEX: partial(jobs.index, resources=hasty)}
+    )
+    assert await runner.run_pending() == 1
+    (operation,) = ok(await client.get("/operations"))["operations"]
+    assert operation["error"]["details"][0]["reason"] == Reason.TEXT_TAKES_TOO_LONG
+    answer = await query(client, wait=True)
+    assert refusal(answer) == UNREADABLE
+    assert answer.json()["error"]["message"].endswith("The text took more than 1e-09 s.")

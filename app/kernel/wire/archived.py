@@ -1,0 +1,192 @@
+"""The rows that archives bring, validated with the types by which the API validates requests.
+
+A feature describes the columns of each kind of lines that it holds by an `ArchivedRow`. An archive
+can be forged, so nothing of it is stored that a request could not have stored as well.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+)
+
+from app.kernel.names import MAX_INT64, SESSION_ID, STORED_ID
+from app.kernel.wire.reading import MAX_VALUES
+from app.kernel.wire.violations import invalid_fields
+
+WITH_MASKS = 2
+"""Times by which a text may be longer than in its request: masks can be longer than what they hide.
+"""
+MAX_COUNT = 2**40
+"""Far beyond what any release counts in a row; sums of millions of them still fit a column."""
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_RETRY = timedelta(days=366)
+_FAR = timedelta(days=365_250)
+"""Beyond every life that is reckoned from the present: a thousand years, and one more."""
+_LATEST = "latest"
+_IN_A_FORM = (dict, list, str)
+"""Types of values that the API may store in another form than it is sent."""
+
+
+class WrongColumnError(ValueError):
+    """A value that no release stores.
+
+    Attributes:
+        column: that has it.
+        path: below the column, in wire spelling; empty: the column's own value.
+        description: as in "must be ...".
+    """
+
+    def __init__(self, column: str, path: str, description: str) -> None:
+        super().__init__(description)
+        self.column = column
+        self.path = path
+        self.description = description
+
+
+@dataclass(frozen=True)
+class ReadRow:
+    """A row as it is stored.
+
+    Attributes:
+        values: by column.
+        converted: the columns whose values a former release wrote in another form.
+    """
+
+    values: dict[str, Any]
+    converted: Sequence[str]
+
+
+class ArchivedRow(BaseModel):
+    """The columns of a line, with the types by which the API validates their values."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    former: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """By column: turns a value that a former release accepted into one that is accepted today."""
+
+    untouched: ClassVar[frozenset[str]] = frozenset()
+    """Columns whose JSON is kept as it is: answers show it so."""
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], latest: datetime) -> ReadRow:
+        """Check the columns of a line; return them in today's form.
+
+        Args:
+            values: by column, as the line has them.
+            latest: the last moment that has passed; a few minutes of wrong clocks included.
+
+        Raises:
+            WrongColumnError: a value is none that a request could have stored.
+        """
+        for column, value in values.items():
+            # Each wrong entry of a long one would become an error, all of which are in memory.
+            if isinstance(value, dict | list) and len(value) > MAX_VALUES:
+                raise WrongColumnError(column, "", f"must have at most {MAX_VALUES} entries")
+        given, converted = dict(values), list[str]()
+        row = cls._validated(given, converted, latest)
+        for column, description in row.contradictions():
+            raise WrongColumnError(column, "", description)
+        return ReadRow(given, [*converted, *row.normalise(given)])
+
+    @classmethod
+    def _validated(cls, given: dict[str, Any], converted: list[str], latest: datetime) -> Self:
+        """Return the row, once values of a former release are converted in place."""
+        try:
+            # Of the configuration of engines: what was accepted once stays readable.
+            return cls.model_validate(given, context={"stored": True, _LATEST: latest})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+        column = str(first["loc"][0])
+        convert = cls.former.get(column)
+        if convert is None or column in converted:
+            raise _wrong(column, first)
+        converted.append(column)
+        given[column] = convert(given[column])
+        return cls._validated(given, converted, latest)
+
+    def contradictions(self) -> Iterable[tuple[str, str]]:
+        """Return columns that contradict others of the row, each with what it must be."""
+        return ()
+
+    def normalise(self, values: dict[str, Any]) -> Sequence[str]:
+        """Give values the form that the API stores; return the columns that had another."""
+        names = {name for name, value in values.items() if isinstance(value, _IN_A_FORM)}
+        names -= self.untouched
+        stored = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=names)
+        unlike = [name for name in sorted(names) if stored[name] != values[name]]
+        for name in unlike:
+            values[name] = stored[name]
+        return unlike
+
+
+def _wrong(column: str, error: Any) -> WrongColumnError:  # noqa: ANN401 - the shape is pydantic's
+    refused = invalid_fields([error], skipped=1).violations[0]
+    path = "" if len(error["loc"]) == 1 else refused.field
+    return WrongColumnError(column, path, refused.description.rstrip("."))
+
+
+def _moment(most: timedelta, description: str) -> PlainValidator:
+    """Return the validator of a time from 1970 to so long after the present."""
+
+    def read(moment: Any, info: ValidationInfo) -> datetime:  # noqa: ANN401 - pydantic hands over anything
+        latest: datetime = (info.context or {})[_LATEST]
+        if not isinstance(moment, datetime) or not _FIRST <= moment <= latest + most:
+            raise ValueError(f"must be a time from 1970 to {description}")
+        return moment
+
+    return PlainValidator(read)
+
+
+def _read_day(day: Any, info: ValidationInfo) -> date:  # noqa: ANN401 - pydantic hands over anything
+    latest: datetime = (info.context or {})[_LATEST]
+    if not isinstance(day, date) or not _FIRST.date() <= day <= latest.date():
+        raise ValueError("must be a day from 1970 to the present one")
+    return day
+
+
+def _any_moment(moment: Any) -> datetime:  # noqa: ANN401 - pydantic hands over anything
+    if not isinstance(moment, datetime):
+        raise ValueError("must be a time")  # noqa: TRY004 - pydantic reads ValueError
+    return moment
+
+
+Past = Annotated[datetime, _moment(timedelta(), "5 minutes after the database's present time")]
+"""The time of something that has happened."""
+PastDay = Annotated[date, PlainValidator(_read_day)]
+"""A day of UTC that has begun."""
+Retry = Annotated[datetime, _moment(_RETRY, "a year from now")]
+"""The time of another attempt."""
+Ending = Annotated[datetime, _moment(_FAR, "a thousand years from now")]
+"""The end of a life that is reckoned from the present."""
+Moment = Annotated[datetime, PlainValidator(_any_moment)]
+"""A time that callers may choose freely."""
+
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+"""A number of things, or of bytes."""
+Position = Annotated[int, Field(ge=1, le=MAX_COUNT)]
+"""A place or a version, from 1."""
+Amount = Annotated[float, Field(ge=0, le=MAX_COUNT)]
+"""A number that is not counted, such as a price."""
+UtcOffset = Annotated[int, Field(gt=-24 * 60, lt=24 * 60)]
+"""Minutes by which a clock is ahead of UTC."""
+Text = Annotated[str, Field(min_length=1, max_length=1_024)]
+"""A name or an id that no method parses."""
+
+
+StoredId = Annotated[str, Field(pattern=f"^(?:{STORED_ID})$")]
+"""An id of a memory or an operation, chosen by a caller or made by the server."""
+SessionId = Annotated[str, Field(pattern=f"^(?:{SESSION_ID})$")]
+Int64Id = Annotated[int, Field(ge=1, le=MAX_INT64)]
+Digest = Annotated[bytes, Field(min_length=32, max_length=32)]
+"""A SHA-256."""
+KindName = Annotated[str, Field(pattern=r"^[A-Za-z.]{1,64}$")]
+"""The name of a kind of operations, or of work."""

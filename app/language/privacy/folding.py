@@ -1,0 +1,131 @@
+"""The copy of a text that is searched: characters that look or count alike have one form (pure).
+
+It is in NFKC, without characters that are ignored by default and marks that change no letter, with
+ASCII digits, hyphens and blanks. Look-alike letters are folded in words that mix scripts alone.
+"""
+
+import re
+import unicodedata
+from array import array
+from bisect import bisect_right
+from functools import cache, lru_cache
+
+_IGNORED = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+"""Unicode's `Default_Ignorable_Code_Point`, which Python does not know."""
+_MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f"
+"""Marks of any script, and those of kana; Unicode's blocks of combining characters."""
+_SAME = str.maketrans(
+    "\u1680\u0085\u2028\u2029\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", " \n\n\n--------"
+)
+_LIKE_LATIN = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХѴԌԚԜҮӀавесԁһіјкмноԛпгѕтхуѵԝүӏрьΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορςστυχωϲϳ",
+    "ABESIJKMHOPCTYXVGQWYIabecdhijkmhoqnrstxyvwylpbABEZHIKMNOPTYXabyenikvopsstuxwcj",
+)
+_LETTER, _ALIKE = "A-Za-z", "\u0370-\u03ff\u0400-\u052f"
+_IS_ALIKE = re.compile(f"[{_ALIKE}]")
+_MIXED = re.compile(rf"[{_LETTER}][0-9_]*[{_ALIKE}]|[{_ALIKE}][0-9_]*[{_LETTER}]")
+_WORD = re.compile(rf"[{_LETTER}{_ALIKE}0-9_]+")
+_JOINED = re.compile(f"[{_IGNORED}{_MARKS}]")
+_IS_IGNORED, _IS_MARK = re.compile(f"[{_IGNORED}]+"), re.compile(f"[{_MARKS}]+")
+_MOST_MARKS = 16
+"""Marks of a letter that count: Python sorts them in a time that grows by their square."""
+_MOST_CHARS = 4
+"""Length to which a character may grow. What grows more is a whole word or phrase in one."""
+
+
+class Copy:
+    """The copy of a text, with the way back.
+
+    Attributes:
+        text: that is searched.
+    """
+
+    def __init__(self, text: str) -> None:
+        # Where the pieces begin and end that differ: in the copy, and in the text.
+        self._begins, self._ends = array("I"), array("I")
+        self._from, self._to = array("I"), array("I")
+        self._longer = 0
+        self.text = text
+        if _changing().search(text) is not None:
+            # With the letter before each mark only where there are marks: that is far slower.
+            pieces = _changing() if _JOINED.search(text) is None else _pieces()
+            self.text = pieces.sub(self._replaced, text)
+        if _mixes_scripts(self.text):
+            self.text = _WORD.sub(_like_latin, self.text)
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        found = _one(_IS_IGNORED.sub("", match[0])[:_MOST_MARKS])
+        begin = match.start() + self._longer
+        self._begins.append(begin)
+        self._ends.append(begin + len(found))
+        self._from.append(match.start())
+        self._to.append(match.end())
+        self._longer += len(found) - len(match[0])
+        return found
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the text that a span of the copy, which is not empty, stands for.
+
+        A character of the text belongs to it if any part of its form in the copy does.
+        """
+        first, last = bisect_right(self._begins, start) - 1, bisect_right(self._begins, end - 1) - 1
+        if first >= 0:
+            beyond = start - self._ends[first]
+            start = self._from[first] if beyond < 0 else self._to[first] + beyond
+        if last >= 0:
+            end = self._to[last] + max(0, end - self._ends[last])
+        return start, end
+
+
+def copy_of(text: str) -> Copy | None:
+    """Return the copy of a text; None if it would be the text itself."""
+    if text.isascii() or (_changing().search(text) is None and not _mixes_scripts(text)):
+        return None
+    copy = Copy(text)
+    return None if copy.text == text else copy
+
+
+@cache
+def _changing() -> re.Pattern[str]:
+    """Return the pattern of a character that may differ in a copy."""
+    # Compiled when the first text needs it. Of the planes above, whose letters are rare, all.
+    single = "".join(
+        char
+        for char in map(chr, range(0x80, 0x10000))
+        if char.isdecimal() or not unicodedata.is_normalized("NFKC", char)
+    )
+    same = "".join(map(chr, _SAME))
+    return re.compile(f"[{single}{same}{_IGNORED}{_MARKS}\U00010000-\U0010ffff]")
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """Return the pattern of what may differ in a copy: a letter with marks, or one character."""
+    joined = _IGNORED + _MARKS
+    return re.compile(f"[^{joined}]?[{joined}]+|{_changing().pattern}")
+
+
+@lru_cache(maxsize=4_096)
+def _one(piece: str) -> str:
+    """Return a character, with its marks, in the form of the copy."""
+    folded = _IS_MARK.sub("", unicodedata.normalize("NFKC", piece)).translate(_SAME)
+    if len(folded) > _MOST_CHARS:
+        return piece
+    return "".join(
+        char if char.isascii() or (digit := unicodedata.decimal(char, None)) is None else str(digit)
+        for char in folded
+    )
+
+
+def _mixes_scripts(text: str) -> bool:
+    # The first search is ten times as fast, and most texts have no such letter.
+    return _IS_ALIKE.search(text) is not None and _MIXED.search(text) is not None
+
+
+def _like_latin(match: re.Match[str]) -> str:
+    word = match[0]
+    return word.translate(_LIKE_LATIN) if _MIXED.search(word) is not None else word

@@ -1,0 +1,19 @@
+"""The end of a restore: the events of each session are those that it counts."""
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument, Reason
+from app.platform.engines.store.tables import EngineRow
+from app.platform.sessions.store import restored
+
+
+async def check(_: Resources, session: Session, engine: EngineRow) -> None:
+    """Check the numbers of an engine's sessions.
+
+    Raises:
+        InvalidArgument: a session counts others than its events have.
+    """
+    wrong = await restored.find_miscounted(session, engine.engine_id)
+    if wrong is not None:
+        message = f"sessions/{wrong}: lastSeq and exchanges must be those of its last event."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)

@@ -1,0 +1,186 @@
+"""Long answers: encoded in turns, sent in pieces, and counted from when they are read until then.
+
+They count for their key and the process as bodies do (`app.kernel.limits`), without the last piece,
+which the connection holds.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
+
+from app.adapters.cooperative import each
+from app.kernel.errors import ResourceExhausted
+from app.kernel.held import HeldAnswer, answering, held_answer
+from app.kernel.limits import HeldBody, Limits
+from app.kernel.wire.base import WireModel
+from app.web.address import address_of
+
+PIECE_BYTES = 64 * 1024
+"""Answers beyond this length count, and are sent in pieces of this length."""
+_LARGE_BYTES = 256 * 1024
+"""Answers for which more than this was read are encoded in turns."""
+
+
+class Answers:
+    """ASGI middleware that counts what requests hold for their answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; until it ends, its answer counts."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with _Held(scope) as held, answering(held):
+            await self._app(scope, receive, send)
+
+
+class _Held(HeldAnswer):
+    """The bytes that one request holds for its answer."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._held: HeldBody | None = None
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._held is not None:
+            self._held.release()
+
+    @override
+    def keep(self, size: int) -> None:
+        self.size = size
+        try:
+            if self._held is not None:
+                self._held.keep(size)
+            elif size > PIECE_BYTES:
+                self._held = self._hold(size)
+        except ResourceExhausted as error:
+            # Unlike an unread body, an answer that is not sent leaves nothing on the connection.
+            error.ends_connection = False
+            raise
+
+    def _hold(self, size: int) -> HeldBody:
+        limits: Limits = self._scope["app"].state.gate.limits
+        caller = self._scope.get("state", {}).get("caller")
+        address = address_of(self._scope) if caller is None else None
+        return limits.hold_answer(caller, address, size)
+
+
+class PiecedAnswer(Response):
+    """A long answer, which frees its pieces while the client takes them.
+
+    Args:
+        pieces: the body.
+        headers: those that its length is added to.
+        status: of the answer.
+    """
+
+    def __init__(
+        self, pieces: list[bytes], headers: Mapping[str, str] | None = None, status: int = 200
+    ) -> None:
+        length = sum(map(len, pieces))
+        super().__init__(None, status, {**(headers or {}), "content-length": str(length)})
+        held = held_answer()
+        if held is not None:
+            held.keep(length)
+        self._left = pieces[::-1]
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "status": self.status_code}
+        await send({**start, "headers": self.raw_headers})
+        while self._left:
+            piece = self._left.pop()
+            await send({"type": "http.response.body", "body": piece, "more_body": bool(self._left)})
+
+
+async def encoded(answer: object) -> object:
+    """Return a response in pieces for a long answer, and any other answer as it is."""
+    return await _in_turns(answer, None) if isinstance(answer, WireModel) and _is_long() else answer
+
+
+async def json_answer(answer: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response for an answer that is JSON already."""
+    return await _in_turns(answer, headers) if _is_long() else JSONResponse(answer, headers=headers)
+
+
+def in_pieces(answer: Response) -> Response:
+    """Return a response whose body is sent in pieces, if it is long; it is encoded already."""
+    body = answer.body
+    if len(body) <= PIECE_BYTES:
+        return answer
+    starts = range(0, len(body), PIECE_BYTES)
+    pieces = [bytes(body[start : start + PIECE_BYTES]) for start in starts]
+    answer.body = b""
+    return PiecedAnswer(pieces, answer.headers, answer.status_code)
+
+
+def _is_long() -> bool:
+    """Return True if much has been read for the answer."""
+    held = held_answer()
+    return held is not None and held.size > _LARGE_BYTES
+
+
+async def _in_turns(
+    answer: WireModel | dict[str, Any], headers: Mapping[str, str] | None
+) -> PiecedAnswer:
+    gathered = _Gathered()
+    await each(_parts(answer), gathered.add)
+    return PiecedAnswer(gathered.end(), {"content-type": "application/json", **(headers or {})})
+
+
+class _Gathered:
+    """Parts of a body, gathered into pieces that are worth being sent."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._last = bytearray()
+
+    def add(self, part: bytes) -> None:
+        self._last += part
+        if len(self._last) >= PIECE_BYTES:
+            self._pieces.append(bytes(self._last))
+            self._last.clear()
+
+    def end(self) -> list[bytes]:
+        return [*self._pieces, bytes(self._last)]
+
+
+def _parts(answer: WireModel | dict[str, Any]) -> Iterator[bytes]:
+    """Yield the JSON of an answer in parts, of which each entry of its lists is one."""
+    lists = {name: value for name, value in _fields(answer) if value and isinstance(value, list)}
+    rest = _json(answer, exclude=set(lists))
+    yield rest[:-1]
+    before = b"" if rest == b"{}" else b","
+    for name, entries in lists.items():
+        yield b'%b"%b":[' % (before, _alias(answer, name).encode())
+        before = b","
+        for number, entry in enumerate(entries):
+            yield b"," + _json(entry) if number else _json(entry)
+        yield b"]"
+    yield b"}"
+
+
+def _fields(answer: WireModel | dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    return iter(answer.items() if isinstance(answer, dict) else answer)
+
+
+def _alias(answer: WireModel | dict[str, Any], name: str) -> str:
+    return name if isinstance(answer, dict) else type(answer).model_fields[name].alias or name
+
+
+def _json(value: object, exclude: set[str] | None = None) -> bytes:
+    if isinstance(value, WireModel):
+        return value.model_dump_json(by_alias=True, exclude_none=True, exclude=exclude).encode()
+    if exclude and isinstance(value, dict):
+        value = {name: part for name, part in value.items() if name not in exclude}
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -1,0 +1,1 @@
+"""Long pages: what their readers cost others, and what they leave behind."""
