@@ -206,7 +206,8 @@ class _Reading(Generic[_R]):
     async def sizes(self, step: Slice, size: ColumnElement[int]) -> Sequence[int]:
         """Return the sizes of the next rows."""
         sized = step.applied(self.statement.with_only_columns(size))
-        return (await self.session.execute(sized)).scalars().all()
+        async with long_read(self.session):
+            return (await self.session.execute(sized)).scalars().all()
 
     async def rows(self, step: Slice, sizes: Sequence[int]) -> AsyncIterator[_R]:
         """Yield the next rows, whose sizes are known, a few at a time."""

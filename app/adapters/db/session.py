@@ -375,7 +375,7 @@ def is_distributed(session: Session) -> bool:
 
 
 def long_read(session: Session) -> AbstractAsyncContextManager[None]:
-    """Have the statement in the block wait until few others read as much."""
+    """Have a statement that may read much, in the block, wait until few others do."""
     places: AbstractAsyncContextManager[None] = session.info[_LONG_READS]
     return places
 
