@@ -121,7 +121,10 @@ def in_pieces(answer: Response) -> Response:
     starts = range(0, len(body), PIECE_BYTES)
     pieces = [bytes(body[start : start + PIECE_BYTES]) for start in starts]
     answer.body = b""
-    return PiecedAnswer(pieces, answer.headers, answer.status_code)
+    pieced = PiecedAnswer(pieces, status=answer.status_code)
+    # As they are: a mapping would keep one of several equal headers.
+    pieced.raw_headers = answer.raw_headers
+    return pieced
 
 
 def _is_long() -> bool:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.session import Session, long_read
-from app.kernel.held import hold
+from app.kernel.held import held_answer, hold
 from app.kernel.paging import (
     MAX_PAGE_SIZE,
     PageRequest,
@@ -206,7 +206,8 @@ class _Reading(Generic[_R]):
     async def sizes(self, step: Slice, size: ColumnElement[int]) -> Sequence[int]:
         """Return the sizes of the next rows."""
         sized = step.applied(self.statement.with_only_columns(size))
-        return (await self.session.execute(sized)).scalars().all()
+        async with long_read(self.session):
+            return (await self.session.execute(sized)).scalars().all()
 
     async def rows(self, step: Slice, sizes: Sequence[int]) -> AsyncIterator[_R]:
         """Yield the next rows, whose sizes are known, a few at a time."""
@@ -216,6 +217,9 @@ class _Reading(Generic[_R]):
             statement = replace(step, size=len(sizes[few])).applied(self.statement)
             async with long_read(self.session) if size > _LONG_BYTES else nullcontext():
                 found = (await self.session.execute(statement)).all()
+            if not found:
+                # On a cluster, rows may go between the question for their sizes and this one.
+                return
             rows = [self.made(row) for row in found]
             for row in rows:
                 yield row
@@ -294,9 +298,14 @@ async def exported(
     open.
     """
     page = Slice(key, _EXPORTED_AT_ONCE, max_bytes=READ_BYTES)
+    held = held_answer()
+    before = 0 if held is None else held.size
     while True:
         part = await read(page)
         yield part.rows
+        if held is not None:
+            # Whoever asks for the next rows has sent these.
+            held.keep(before)
         if not part.has_more:
             return
         page = replace(page, after=page.key_of(part.rows[-1]))

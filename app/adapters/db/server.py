@@ -22,7 +22,7 @@ class DatabaseServer:
         reading: the same pool, for snapshots.
         direct: the connections of the hot statements.
         pool_use: the use of the pool.
-        long_reads: the places of statements that read much for a page.
+        long_reads: the places of statements that read much for a page, or ask how much that is.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:

@@ -356,7 +356,7 @@ def caller_of(session: Session) -> str | None:
 def reaches_engine(session: Session, engine_id: int) -> bool:
     """Return True if an engine is not out of reach of the caller that a session was opened for.
 
-    For engines that a request names beside that of its path, which admission has checked.
+    For engines that a request names besides the engine of its path, which admission has checked.
     """
     engines: frozenset[int] | None = session.info[_ENGINES]
     return engines is None or engine_id in engines
@@ -375,7 +375,7 @@ def is_distributed(session: Session) -> bool:
 
 
 def long_read(session: Session) -> AbstractAsyncContextManager[None]:
-    """Have the statement in the block wait until few others read as much."""
+    """Have a statement that may read much, in the block, wait until few others do."""
     places: AbstractAsyncContextManager[None] = session.info[_LONG_READS]
     return places
 

@@ -108,7 +108,7 @@ class VertexSessionSource(WireModel):
     end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
     def name_beside(self, engine: EngineName) -> SessionName:
-        """Parse the name; what it leaves out of its place is that of an engine's full name.
+        """Parse the name; project and location default to those of an engine's full name.
 
         Raises:
             InvalidArgument: the name is invalid.

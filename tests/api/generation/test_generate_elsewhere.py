@@ -227,6 +227,25 @@ async def test_each_engine_masks_what_is_read(
     assert [*await rows_of(database, CARD)] == ["session_events"]
 
 
+@pytest.mark.parametrize("masking", ["own", "theirs"])
+async def test_each_engine_masks_what_two_events_say_together(
+    client: httpx.AsyncClient,
+    other: httpx.AsyncClient,
+    runner: Runner,
+    database: Database,
+    masking: str,
+) -> None:
+    for text in ("My password is", "Xy7!pqRs9"):
+        ok(await other.post("sessions/s:appendEvent", json=event(text)))
+    rules = [{"kind": "CREDENTIAL", "action": "OFF"}]
+    lenient = _engine(other) if masking == "own" else OWN
+    config: Json = {"memoryBankConfig": {"privacyConfig": {"rules": rules}}}
+    await update_engine(client, lenient, contextSpec=config)
+    operation = await run(client, runner, _source(other))
+    assert operation["metadata"]["maskedCounts"] == {"CREDENTIAL": 1}
+    assert [*await rows_of(database, "Xy7!pqRs9")] == ["session_events"]
+
+
 async def test_what_the_engine_of_the_session_refuses_is_refused(
     client: httpx.AsyncClient, other: httpx.AsyncClient, runner: Runner
 ) -> None:

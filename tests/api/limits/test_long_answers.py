@@ -13,12 +13,14 @@ from fastapi import FastAPI
 from starlette.types import Message
 from typing_extensions import override
 
+from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.kernel.held import HeldAnswer, answering
+from app.kernel.held import HeldAnswer, answering, hold
 from app.memory.memories.schemas.scopes import ListScopesResponse, ScopeInUse
+from app.memory.memories.store.tables import MemoryRow
 from app.process.main import create_app
 from app.web.answers import PiecedAnswer, encoded
 from tests.conftest import ADMIN_KEY
@@ -283,6 +285,24 @@ class _Long(HeldAnswer):
     @override
     def keep(self, size: int) -> None:
         self.size = size
+
+
+async def test_an_export_holds_the_rows_that_are_not_sent_yet() -> None:
+    held = _Long()
+    sizes: list[int] = []
+
+    async def read(_: Slice) -> ReadRows[MemoryRow]:
+        hold(_MAX)
+        sizes.append(held.size)
+        row = MemoryRow(engine_id=1, memory_id=str(len(sizes)))
+        return ReadRows([row], has_more=len(sizes) < 10)
+
+    before = held.size
+    with answering(held):
+        async for _ in exported((MemoryRow.engine_id, MemoryRow.memory_id), read):
+            pass
+    assert sizes == [before + _MAX] * 10
+    assert held.size == before
 
 
 @pytest.mark.parametrize("token", [None, "next"])

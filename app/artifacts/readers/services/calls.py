@@ -34,7 +34,8 @@ class Asking:
         """Return the model's reply; record its usage even if the call fails.
 
         Requests that ask the same about the same texts of a namespace at once share one call: a
-        caller who could not read these texts would not ask about them. It is the first one's usage.
+        caller who could not read these texts would not ask about them. The usage is counted with
+        the first request.
 
         Raises:
             Aborted: the namespace has changed since it was opened, and may not be read any more.

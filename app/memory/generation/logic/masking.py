@@ -82,11 +82,11 @@ class Masking:
 
     def across(self, texts: Sequence[str]) -> Sequence[str]:
         """Return texts said one after another, masked where only all of them show a value."""
-        if self.guard.is_idle:
-            return texts
-        masked, counts = self.guard.across(texts)
-        self.counts += Counter(counts)
-        return masked
+        for guard in filter(None, (self.origin, self.guard)):
+            if not guard.is_idle:
+                texts, counts = guard.across(texts)
+                self.counts += Counter(counts)
+        return texts
 
     def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates masked, without those that are all mask."""

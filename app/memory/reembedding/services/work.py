@@ -25,7 +25,7 @@ log = structlog.get_logger()
 _REFUSED_PAUSE = timedelta(hours=1)
 """Pause before a fact is tried again that the model refuses while it embeds others."""
 _MOST_FAILURES = 20
-"""SweepBatches that may fail in one run; the rest of a long queue waits for the next run."""
+"""Batches that may fail in one run; the rest of a long queue waits for the next run."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class LineChecks:
             return
         answered = self.messages.get(response["@type"])
         if answered is None:
-            raise ValueError("response.@type: must be that of an answer")
+            raise ValueError("response.@type: must be the type of an answer")
         fields = {name: response[name] for name in response if name not in _OF_EVERY_ANSWER}
         # What completes an answer is not stored.
         _check_message(answered, fields, ignored="missing")

@@ -58,7 +58,7 @@ Charge = Callable[[], Awaitable[None]]
 _TOGETHER_BYTES = 1024**2
 """Blocks that are read while others are written are written together from this size on."""
 _MERGED_BYTES = 8 * 1024**2
-"""Blocks with usage: that of decades."""
+"""Limit of blocks with usage; decades of it fit."""
 _QUOTAS = {
     MEMORY.name: (Counted.MEMORIES, Counted.BYTES),
     SESSION.name: (Counted.SESSIONS, Counted.BYTES),
@@ -116,7 +116,8 @@ class Restore:
         self._is_merging = False
         """True once a block has usage, which comes last. It joins that of the engine, which nothing
         could take back, so it is written at the end."""
-        self._refusal = Refusal(resources)
+        # In parts: one event of the audit log tells of the restore, however much is taken back.
+        self._refusal = Refusal(replace(resources, db=resources.db.in_parts()))
         self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
@@ -163,7 +164,7 @@ class Restore:
             # In a thread: reading takes CPU time.
             while (block := await asyncio.to_thread(_next, blocks)) is not None:
                 await self._take(reader, block)
-        # Before the end is looked at: what a cut archive has is not to be sent in vain.
+        # The lines of a cut archive are written first, so that the next request skips them.
         if not self._is_merging:
             await self._write_read()
         await self._writing.end()
