@@ -238,10 +238,14 @@ class GenerateMemoriesRequest(RevisionFields):
 
 
 class ReadTo(WireModel):
-    """The place of an event in its session."""
+    """The place of an event in its session.
+
+    `last_seq` is the number of the session's last event when the first round was read.
+    """
 
     timestamp: Timestamp
     seq: int
+    last_seq: int
 
 
 class QueuedGeneration(GenerateMemoriesRequest):

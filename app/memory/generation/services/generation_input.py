@@ -27,6 +27,8 @@ from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
     QueuedGeneration,
+    ReadTo,
+    VertexSessionSource,
 )
 from app.memory.generation.services import origins
 from app.memory.generation.services.conversation import Conversation, Spoken, Zones
@@ -70,7 +72,7 @@ class ReadPart:
     time: datetime | None = None
     session_time: datetime | None = None
     place: StreamPlace | None = None
-    read_to: EventPlace | None = None
+    read_to: ReadTo | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Material:
 
     conversation: Conversation
     omitted_events: int
-    read_to: EventPlace | None
+    read_to: ReadTo | None
     guide: Guide
     takes_facts: bool
     model: TextModel | None
@@ -123,7 +125,7 @@ async def read(
             if origin.session_time not in {None, found.row.create_time}:
                 # Created anew under its id, maybe by another user: the caller may not read this.
                 raise NotFound.of(found.name)
-            span = EventSpan(found.name.session, source.start_time, source.end_time, origin.read_to)
+            span = _span(found, source, origin.read_to)
             stored = await _session_part(session, found, span, request, resources.settings)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
@@ -164,7 +166,7 @@ class _SessionPart:
     origin: SourceSession
     events: Sequence[SessionEventRow]
     omitted: int
-    read_to: EventPlace | None
+    read_to: ReadTo | None
 
 
 async def _session_part(
@@ -188,7 +190,16 @@ async def _session_part(
         places, omitted, left = places[left:], omitted + left, 0
     read = places[:count]
     events = await sessions.events_at(session, engine_id, origin.name.session, read)
-    return _SessionPart(origin, events, omitted, read[-1] if left else None)
+    last = read[-1] if left else None
+    read_to = last and ReadTo(timestamp=last.timestamp, seq=last.seq, last_seq=span.last_seq)
+    return _SessionPart(origin, events, omitted, read_to)
+
+
+def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | None) -> EventSpan:
+    """Return the events to read: those that the session had when the first round was read."""
+    after = None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)
+    last_seq = origin.row.last_seq if read_to is None else read_to.last_seq
+    return EventSpan(origin.name.session, source.start_time, source.end_time, last_seq, after)
 
 
 def _spoken(

@@ -11,11 +11,11 @@ from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import Dropped, Unmet, sums
 from app.memory.generation.logic.plan import Plan
 from app.memory.generation.logic.prompts import VERSION
+from app.memory.generation.schemas import ReadTo
 from app.memory.generation.services.conversation import Conversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
 from app.platform.operations.store.repository import UNMET_REQUESTS
-from app.platform.sessions.store.repository import EventPlace
 
 _MAX_SKIPPED_NAMED = 20
 """Skipped files that the metadata list; more are only counted."""
@@ -38,7 +38,7 @@ class Summary:
     conversation: Conversation
     left: frozenset[int]
     unread: Collection[int]
-    read_to: EventPlace | None
+    read_to: ReadTo | None
     masking: Masking
 
     @classmethod

@@ -34,7 +34,7 @@ from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import Standing
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
-from app.memory.generation.schemas import GenerateMemoriesRequest
+from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import Conversation
@@ -54,7 +54,6 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.privacy.services.privacy import count
-from app.platform.sessions.store.repository import EventPlace
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
@@ -93,9 +92,9 @@ class GenerationTask:
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
-    go_on: (
-        Callable[[EventPlace, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None
-    ) = None
+    go_on: Callable[[ReadTo, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None = (
+        None
+    )
     origin: ReadPart = field(default_factory=ReadPart)
 
 
