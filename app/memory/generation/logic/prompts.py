@@ -63,8 +63,13 @@ _SAMPLES = {
     },
 }
 _FIELDS = """\
-fields: values the user states for these profile fields, as text, with quote and line; clear: \
-true if the user takes one back. Fields:
+fields: what the user's words, if meant of real life, change in the profile fields below; with \
+quote and line.
+- action: set (value: as text in the form of the field, objects as JSON) or clear: no longer true. \
+Clear all that ends with it: with an employer the role.
+- Lists change by item, one entry each: add; remove (item: its key); change (item; value: what is \
+new in it).
+Fields:
 {fields}"""
 
 MERGE = """\
@@ -107,6 +112,7 @@ class Guide:
         now: in the zone of what has no time of its own.
         time_zone: the zone of all days; None: that of each time.
         fields: a line of text for each profile field.
+        values: a line of text for each of them that has a value.
     """
 
     topics: tuple[Topic, ...]
@@ -115,6 +121,7 @@ class Guide:
     now: datetime
     time_zone: tzinfo | None
     fields: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 def extraction(guide: Guide) -> str:
@@ -152,7 +159,13 @@ def conversation(lines: Sequence[TranscriptLine], guide: Guide, files: Sequence[
         f"{line.turn} {_mark_of(line)}{_when(line.time, guide)}: {_flat(line.text)}"
         for line in lines
     ]
-    return "\n".join([f"Today: {_day(guide.now, guide)}", *said, *map(_flat, files)])
+    return "\n".join([today(guide), *said, *map(_flat, files)])
+
+
+def today(guide: Guide) -> str:
+    """Return what stands before each chunk of a conversation: the day, and the present profile."""
+    values = ["Present values:", *guide.values, "Conversation:"] if guide.values else []
+    return "\n".join([f"Today: {_day(guide.now, guide)}", *values])
 
 
 def _mark_of(line: TranscriptLine) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -17,11 +17,13 @@ from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
 from app.language.topics import effective
+from app.memory.generation.logic.field_lines import field_lines, value_lines
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
+from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
 from app.memory.generation.logic.rereading import Reader
+from app.memory.generation.logic.values import Present
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
@@ -30,6 +32,7 @@ from app.memory.generation.schemas import (
 from app.memory.generation.services import origins
 from app.memory.generation.services.conversation import Conversation, Spoken, Zones
 from app.memory.generation.services.origins import Origin
+from app.memory.generation.services.profile_fields import read_fields
 from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
@@ -75,6 +78,7 @@ class Material:
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
         remembered: the revisions of a memory that the model is shown, the present one included.
+        present: the fields that the model is shown; none without one.
     """
 
     conversation: Conversation
@@ -84,6 +88,7 @@ class Material:
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
+    present: Present
     masking: Masking
 
 
@@ -117,16 +122,21 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
         stored = None
         if source is not None:
             stored = await _stored(session, engine, source, asked.session_time, now)
-    bank, request = config_of(engine), asked.request
-    config = customization_for(bank, request.scope or {})
-    profiles = schemas_for(bank, request.scope or {})
-    generation = bank.generation_config
+        bank, scope = config_of(engine), asked.request.scope or {}
+        profiles, generation = schemas_for(bank, scope), bank.generation_config
+        model = resources.models.choose(generation.model if generation is not None else None)
+        # The rules look at no present value.
+        is_shown = model is not None and bool(profiles)
+        fields = await read_fields(session, name.engine, scope, now) if is_shown else []
+    request = asked.request
+    config = customization_for(bank, scope)
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
     masking = _masking(bank, request, stored, resources.settings)
     zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
+    present = Present(fields, await asyncio.to_thread(masking.shown_fields, fields))
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
-    model = resources.models.choose(generation.model if generation is not None else None)
+    guide = replace(guide, values=value_lines(profiles, present.shown))
     spoken = await asyncio.to_thread(_spoken, asked, stored, masking, now)
     reader = _reader(request, guide, model)
     conversation = await asyncio.to_thread(Conversation, spoken, zones, reader)
@@ -139,6 +149,7 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
         model=model,
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
+        present=present,
         masking=masking,
     )
 
@@ -266,7 +277,7 @@ def _guide(
         examples=tuple(map(_example, config.generate_memories_examples or [])),
         now=now,
         time_zone=zone,
-        fields=prompt_lines(profiles),
+        fields=field_lines(profiles),
     )
 
 
