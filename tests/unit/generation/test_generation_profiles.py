@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.language.facts import Turn
-from app.memory.generation.logic.field_lines import field_lines, value_lines
+from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.profiles import (
     FieldChange,
@@ -186,7 +186,9 @@ def said(field: str, value: Any, turn: int = 0, source: str = "", **more: Any) -
 
 
 def forget(field: str, source: str, value: Any = None, turn: int = 0) -> FieldValue:
-    return FieldValue("p", field, value, "clear" if value is None else "remove", source=source, turn=turn)
+    return FieldValue(
+        "p", field, value, "clear" if value is None else "remove", source=source, turn=turn
+    )
 
 
 def held(field: str, value: Any, memory_id: str = "m1", version: int = 1) -> StoredField:
