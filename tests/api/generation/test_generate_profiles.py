@@ -139,7 +139,7 @@ async def test_a_model_fills_changes_and_clears(
     assert [one["action"] for one in found] == ["CREATED"] * 4
     profile = {"employer": "Initech", "age": 34, "pets": ["cat"], "tone": "formal"}
     assert await _profile_of(client) == profile
-    assert "person.employer (string): where the user works" in model.prompts[0].instructions
+    assert "person.employer (string): where the user works" in model.prompts[0].text
     script += [fields("I have a dog now", pets="dog")]
     (updated,) = await changes(client, scripted, said("I have a dog now."))
     assert updated["action"] == "UPDATED"

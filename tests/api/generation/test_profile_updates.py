@@ -271,9 +271,9 @@ async def _begin(client: httpx.AsyncClient, fields: Json, values: Json) -> None:
 
 def _shown(model: ScriptedTextModel) -> Json:
     """Return the present values in the first prompt."""
-    lines = model.prompts[0].text.partition("Present values:\n")[2].partition("\nConversation:")[0]
-    shown = [line.removeprefix("person.").partition(": ") for line in lines.splitlines()]
-    return {name: json.loads(value) for name, _, value in shown}
+    lines = model.prompts[0].text.partition("\nFields:\n")[2].partition("\nConversation:\n")[0]
+    shown = [line.removeprefix("person.").partition(" = ") for line in lines.splitlines()]
+    return {field.partition(" ")[0]: json.loads(value) for field, _, value in shown}
 
 
 def _reply(text: str, answers: Sequence[Json]) -> Json:

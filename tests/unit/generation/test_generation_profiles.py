@@ -111,10 +111,22 @@ def test_a_field_is_described() -> None:
         ("nick", "string"),
         ("any", ""),
     ]
-    lines = field_lines([SCHEMA])
-    assert lines[0] == "p.name (string): What to call them"
-    assert lines[4] == "p.seat (one of window, aisle)"
-    assert lines[11] == "p.any"
+    stored = [held("name", "Ann\u2028Lee"), held("name", "Bea\nLee"), held("any", "x" * 300)]
+    lines = field_lines([SCHEMA], stored)
+    assert lines == (
+        'p.name (string): What to call them = "Bea\\nLee"',
+        "p.age (integer, at least 0)",
+        "p.height (number)",
+        "p.member (boolean)",
+        "p.seat (one of window, aisle)",
+        "p.allergies (list of string, at most 4)",
+        "p.sizes (list of integer)",
+        "p.address ({zip: integer})",
+        "p.code (string, ^[A-Z]{3}$)",
+        "p.born (string, date)",
+        "p.nick (string)",
+        f'p.any = "{"x" * 199}\u2026',
+    )
 
 
 def test_what_callers_configure_stays_within_its_line_of_a_prompt() -> None:

@@ -12,7 +12,7 @@ from app.memory.generation.logic.profiles import StoredField, schemas_for
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedField
 from app.memory.generation.logic.sources import Sources
-from app.memory.generation.logic.values import Grounded, Present, grounded_values
+from app.memory.generation.logic.values import Grounded, ShownFields, grounded_values
 from app.platform.engines.logic.config import MemoryBankConfig
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)  # a Thursday
@@ -77,7 +77,7 @@ def sources(*said: str, files: frozenset[int] = frozenset()) -> Sources:
 
 
 def read(given: Sources, name: str, value: str, quote: str, line: int = 0, **more: Any) -> Grounded:
-    known = more.pop("present", Present())
+    known = more.pop("present", ShownFields())
     one = ExtractedField(profile="p", field=name, value=value, quote=quote, line=line, **more)
     return grounded_values([one], given, [SCHEMA], known)
 
@@ -189,15 +189,15 @@ def held(field: str, value: Any) -> StoredField:
     return StoredField("m", 1, "p", field, value)
 
 
-def present(field: str, value: Any, shown: Any = None) -> Present:
-    return Present([held(field, value)], [held(field, value if shown is None else shown)])
+def present(field: str, value: Any, shown: Any = None) -> ShownFields:
+    return ShownFields([held(field, value)], [held(field, value if shown is None else shown)])
 
 
 FAMILY = [{"name": "Ana", "age": 6}, {"name": "Bruno", "age": 3}]
 KIDS = present("kids", FAMILY)
 
 
-def after(known: Present, action: str, value: str = "", item: str = "") -> Any:
+def after(known: ShownFields, action: str, value: str = "", item: str = "") -> Any:
     """Return what a field has after a statement, or why it stays."""
     field, quote = known.stored[0].field, "Ana turned 7, Cleo is 2."
     done = read(sources(quote), field, value, quote, action=action, item=item, present=known)

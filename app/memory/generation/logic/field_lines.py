@@ -39,19 +39,18 @@ _BOUNDS: Mapping[str, str] = {
 }
 
 
-def field_lines(schemas: Sequence[ProfileSchema]) -> tuple[str, ...]:
-    """Return a line for each field that tells a model what belongs there."""
-    return tuple(_line(schema, field) for schema in schemas for field in schema.fields)
+def field_lines(
+    schemas: Sequence[ProfileSchema], present: Sequence[StoredField] = ()
+) -> tuple[str, ...]:
+    """Return a line for each field: what belongs there, and its value, if it has one.
 
-
-def value_lines(schemas: Sequence[ProfileSchema], stored: Sequence[StoredField]) -> tuple[str, ...]:
-    """Return a line for each field that has a value; of several values, the last counts."""
-    values = {(one.schema_id, one.field): one.value for one in stored}
+    Of several values of a field, the last counts.
+    """
+    values = {(one.schema_id, one.field): _shown(one.value) for one in present}
     return tuple(
-        f"{schema.schema_id}.{field.label}: {_shown(values[schema.schema_id, field.name])}"
+        f"{_line(schema, field)}{values.get((schema.schema_id, field.name), '')}"
         for schema in schemas
         for field in schema.fields
-        if (schema.schema_id, field.name) in values
     )
 
 
@@ -106,4 +105,5 @@ def _plain(value: JsonValue) -> str:
 
 def _shown(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return flat(text, _MAX_VALUE_CHARS) + ("\u2026" if len(text) > _MAX_VALUE_CHARS else "")
+    rest = "\u2026" if len(text) > _MAX_VALUE_CHARS else ""
+    return f" = {flat(text, _MAX_VALUE_CHARS)}{rest}"

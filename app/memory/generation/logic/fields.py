@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.json_values import alike, conforms, is_small, same, spelled
 from app.memory.generation.logic.items import found, joined, merged
-from app.memory.generation.logic.outcomes import DroppedField, FieldReason
+from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.memory.generation.logic.profiles import (
     FieldChange,
     FieldValue,
@@ -28,7 +28,7 @@ class FieldPlan:
     """The changes to make, and the statements that change nothing."""
 
     changes: tuple[FieldChange, ...] = ()
-    dropped: tuple[DroppedField, ...] = ()
+    dropped: tuple[DroppedValue, ...] = ()
 
 
 def plan_fields(
@@ -117,7 +117,7 @@ class _Plan:
     """The fields of a scope during planning."""
 
     def __init__(self, stored: Sequence[StoredField], schemas: Sequence[ProfileSchema]) -> None:
-        self.dropped: list[DroppedField] = []
+        self.dropped: list[DroppedValue] = []
         self._schemas = {schema.schema_id: schema for schema in schemas}
         self._cells: dict[tuple[str, str], _Cell] = {}
         self._memories: dict[str, _Memory] = {}

@@ -66,7 +66,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class DroppedField:
+class DroppedValue:
     """A statement about a profile's field that changes nothing.
 
     Attributes:
@@ -110,7 +110,7 @@ class Unmet:
     has_more: bool = False
 
 
-def counted(outcomes: Iterable[Dropped | DroppedField | Refused]) -> dict[str, int]:
+def counted(outcomes: Iterable[Dropped | DroppedValue | Refused]) -> dict[str, int]:
     """Return the number of outcomes for each reason."""
     return dict(sorted(Counter(outcome.reason for outcome in outcomes).items()))
 
@@ -128,7 +128,7 @@ _SUPPORTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ"})
 
 
 def sums(
-    dropped: Sequence[Dropped], refused: Sequence[Refused], fields: Sequence[DroppedField] = ()
+    dropped: Sequence[Dropped], refused: Sequence[Refused], fields: Sequence[DroppedValue] = ()
 ) -> dict[str, Any]:
     """Return the counts for the operation's metadata; zeros are left out."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)

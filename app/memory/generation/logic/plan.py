@@ -12,7 +12,7 @@ from typing import Any, Literal
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
-from app.memory.generation.logic.outcomes import DroppedField
+from app.memory.generation.logic.outcomes import DroppedValue
 from app.memory.generation.logic.profiles import FieldChange
 from app.memory.generation.logic.timing import in_time
 
@@ -73,7 +73,7 @@ class Plan:
 
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
-    dropped_fields: tuple[DroppedField, ...] = ()
+    dropped_fields: tuple[DroppedValue, ...] = ()
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -18,7 +18,7 @@ from app.kernel.wire.json_schema import JsonObject, read_schema
 from app.kernel.wire.json_values import coerced, conforms, is_small, options_of, types_of
 from app.language import profiles as rules
 from app.language.facts import Turn
-from app.memory.generation.logic.outcomes import DroppedField, FieldReason
+from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.platform.engines.logic.config import (
     MemoryBankConfig,
     MemoryType,
@@ -121,9 +121,9 @@ class FieldValue:
         """True if it says what no longer holds."""
         return self.action in {"clear", "remove"}
 
-    def dropped(self, reason: FieldReason, memory_id: str | None = None) -> DroppedField:
+    def dropped(self, reason: FieldReason, memory_id: str | None = None) -> DroppedValue:
         """Return it as a statement that was understood and changes nothing."""
-        return DroppedField(self.schema_id, self.field, self.source, reason, memory_id, self.turn)
+        return DroppedValue(self.schema_id, self.field, self.source, reason, memory_id, self.turn)
 
 
 @dataclass(frozen=True)

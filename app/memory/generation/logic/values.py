@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from app.kernel.wire.json_values import coerced, conforms, is_small, spelled
 from app.memory.generation.logic.items import found, name_of
-from app.memory.generation.logic.outcomes import DroppedField, FieldReason
+from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.memory.generation.logic.profiles import (
     MAX_NAME_CHARS,
     FieldValue,
@@ -33,7 +33,7 @@ _TIME_OF_DAY = re.compile(r"(?<=\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d
 
 
 @dataclass(frozen=True)
-class Present:
+class ShownFields:
     """The present fields of a scope's profiles, as they are and as a model is shown them."""
 
     stored: Sequence[StoredField] = ()
@@ -53,14 +53,14 @@ class Grounded:
     """The statements that may be carried out, and the others."""
 
     values: list[FieldValue] = field(default_factory=list)
-    dropped: list[DroppedField] = field(default_factory=list)
+    dropped: list[DroppedValue] = field(default_factory=list)
 
 
 def grounded_values(
     fields: Iterable[ExtractedField],
     sources: Sources,
     schemas: Sequence[ProfileSchema],
-    present: Present,
+    present: ShownFields,
 ) -> Grounded:
     """Return the statements that rest on users' words and that their fields accept."""
     known = {schema.schema_id: schema for schema in schemas}
@@ -79,13 +79,13 @@ def grounded_values(
             outcome.values.append(result)
         else:
             named = (schema.schema_id, wanted.name)
-            outcome.dropped.append(DroppedField(*named, extracted.quote, result))
+            outcome.dropped.append(DroppedValue(*named, extracted.quote, result))
     return outcome
 
 
-def _dropped(extracted: ExtractedField, reason: FieldReason) -> DroppedField:
+def _dropped(extracted: ExtractedField, reason: FieldReason) -> DroppedValue:
     schema_id, name = flat(extracted.profile, MAX_NAME_CHARS), flat(extracted.field, MAX_NAME_CHARS)
-    return DroppedField(schema_id, name, extracted.quote, reason)
+    return DroppedValue(schema_id, name, extracted.quote, reason)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
-from app.memory.generation.logic.outcomes import Dropped, DroppedField
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import conversation, extraction, today
 from app.memory.generation.logic.replies import (
@@ -51,7 +51,7 @@ class Extracted:
     candidates: list[Candidate] = field(default_factory=list)
     values: list[FieldValue] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
-    dropped_fields: list[DroppedField] = field(default_factory=list)
+    dropped_fields: list[DroppedValue] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)

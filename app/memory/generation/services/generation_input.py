@@ -17,13 +17,13 @@ from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
 from app.language.topics import effective
-from app.memory.generation.logic.field_lines import field_lines, value_lines
+from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
 from app.memory.generation.logic.rereading import Reader
-from app.memory.generation.logic.values import Present
+from app.memory.generation.logic.values import ShownFields
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
@@ -88,7 +88,7 @@ class Material:
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
-    present: Present
+    present: ShownFields
     masking: Masking
 
 
@@ -134,9 +134,8 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
     revisions = consolidation.revisions_per_candidate_count
     masking = _masking(bank, request, stored, resources.settings)
     zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
-    present = Present(fields, await asyncio.to_thread(masking.shown_fields, fields))
+    present = ShownFields(fields, await asyncio.to_thread(masking.shown_fields, fields))
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
-    guide = replace(guide, values=value_lines(profiles, present.shown))
     spoken = await asyncio.to_thread(_spoken, asked, stored, masking, now)
     reader = _reader(request, guide, model)
     conversation = await asyncio.to_thread(Conversation, spoken, zones, reader)
@@ -144,7 +143,7 @@ async def read(resources: Resources, name: EngineName, asked: Asked) -> Material
     return Material(
         conversation=conversation,
         omitted_events=stored.omitted if stored else 0,
-        guide=guide,
+        guide=replace(guide, fields=field_lines(profiles, present.shown)),
         takes_facts=not config.disable_natural_language_memories,
         model=model,
         remembered=1 if revisions is None else revisions,

@@ -13,7 +13,7 @@ from app.kernel.names import EngineName, MemoryName
 from app.memory.generation.logic.outcomes import (
     MAX_LISTED_OUTCOMES,
     Dropped,
-    DroppedField,
+    DroppedValue,
     Refused,
 )
 from app.memory.generation.services.turns import topic_columns
@@ -33,7 +33,7 @@ def preview(
     author: str,
     planned: "Plan",
     dropped: Sequence[Dropped],
-    fields: Sequence[DroppedField],
+    fields: Sequence[DroppedValue],
 ) -> dict[str, Any]:
     """Return the stored response; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
@@ -58,7 +58,7 @@ def _render_dropped(engine: EngineName, dropped: Dropped) -> dict[str, Any]:
     return fields | ({"detail": dropped.detail} if dropped.detail else {})
 
 
-def _render_field(engine: EngineName, dropped: DroppedField) -> dict[str, Any]:
+def _render_field(engine: EngineName, dropped: DroppedValue) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "schemaId": dropped.schema_id,
         "field": dropped.field,

@@ -26,7 +26,7 @@ from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, DroppedField, Unmet, fates, sums
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, fates, sums
 from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
@@ -329,7 +329,7 @@ class _Summary:
     has_conversation: bool
     details: dict[str, Any]
     dropped: Sequence[Dropped]
-    dropped_fields: Sequence[DroppedField]
+    dropped_fields: Sequence[DroppedValue]
     unmet: Sequence[Unmet]
     conversation: Conversation
     left: frozenset[int]
@@ -399,7 +399,7 @@ def _timed(found: _SaidT, conversation: Conversation) -> _SaidT:
     )
 
 
-def _left(planned: Plan, dropped: Sequence[Dropped | DroppedField]) -> frozenset[int]:
+def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
     """Return the positions of the turns that left a memory, a change of one, or a decision."""
     turns = {turn for change in planned.changes for turn in change.turns}
     return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
