@@ -323,7 +323,7 @@ async def test_each_refusal_is_told_by_field(
 ) -> None:
     await _begin(client, CUSTOMER, FIRST)
     text = "I like tea."
-    told = {
+    told: dict[tuple[str, str | None], Json] = {
         ("shoe_size", "UNKNOWN_FIELD"): to("shoe_size", "43"),
         ("diet", "BAD_VALUE"): to("diet", "carnivore"),
         ("birthday", "BAD_VALUE"): to("birthday", "in May"),
