@@ -94,7 +94,7 @@ def confirmed(number: int = 1) -> Json:
 
 
 def field(profile: str, name: str, value: str, quote: str, **fields: object) -> Json:
-    """Return the value of a profile's field as a model replies it."""
+    """Return a change of a profile's field as a model replies it."""
     return {"profile": profile, "field": name, "value": value, "quote": quote, "line": 0, **fields}
 
 

@@ -313,6 +313,18 @@ class DroppedFact(WireModel):
     )
 
 
+class DroppedField(WireModel):
+    """A statement about a profile's field that would change nothing."""
+
+    schema_id: str = Field(description="Profile that the statement is about.")
+    field: str = Field(description="Field that the statement is about.")
+    quote: str = Field(description="Text that was named as its source.")
+    reason: str = Field(description="Reason for dropping it.", examples=["BAD_VALUE"])
+    memory: NamedMemory | None = Field(
+        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+    )
+
+
 class RefusedDecision(WireModel):
     """A decision of the model that would not be carried out."""
 
@@ -337,6 +349,11 @@ class GenerateMemoriesResponse(WireModel):
     )
     dropped_facts: list[DroppedFact] | None = Field(
         None, description="Only in a preview: facts that would become no memory; absent: none."
+    )
+    dropped_fields: list[DroppedField] | None = Field(
+        None,
+        description="Only in a preview: statements about fields of profiles that would change"
+        " nothing; absent: none.",
     )
     refused_decisions: list[RefusedDecision] | None = Field(
         None,

@@ -189,6 +189,23 @@ async def test_an_erased_memory_lives_on_in_no_preview(
     assert "Globex" not in await _stored(database)
 
 
+async def test_a_preview_of_dropped_fields_alone_is_withdrawn_too(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    entry = {"schemaConfigs": [{"id": "person", "schema": schema}]}
+    facts_off = {"disableNaturalLanguageMemories": True}
+    await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[facts_off])
+    (made,) = (await run(client, runner, said("I work at Initech.")))["response"][
+        "generatedMemories"
+    ]
+    told = await _preview(client, runner, said("I left Globex."))
+    assert [one["reason"] for one in told["response"]["droppedFields"]] == ["NOT_PRESENT"]
+    assert told["response"].keys() == {"@type", "author", "droppedFields"}
+    ok(await client.delete(path_of(made["memory"]["name"]), params={"permanent": True}))
+    assert "Globex" not in await _stored(database)
+
+
 async def test_a_memory_erased_after_it_was_planned_is_in_no_preview(
     client: httpx.AsyncClient, runner: Runner, database: Database
 ) -> None:

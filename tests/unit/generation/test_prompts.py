@@ -104,9 +104,16 @@ def test_examples_are_told_also_those_of_nothing() -> None:
 
 
 def test_fields_alone_ask_for_no_facts() -> None:
-    told = extraction(guide(topics=(), fields=("person.age (integer): how old",)))
-    assert "person.age (integer): how old" in told
-    assert "facts:" not in told
+    fields = guide(topics=(), fields=("person.age (integer): how old = 34",))
+    assert "facts:" not in extraction(fields)
+    assert "fields:" in extraction(fields)
+    assert conversation([users("Hi")], fields).splitlines() == [
+        "Today: 2026-01-15 Thu",
+        "Fields:",
+        "person.age (integer): how old = 34",
+        "Conversation:",
+        "0 U: Hi",
+    ]
 
 
 def test_dates_are_those_of_the_time_zone() -> None:

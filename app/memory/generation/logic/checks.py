@@ -54,7 +54,6 @@ class _Check:
     sources: Sources
     guide: Guide
     most_chars: int
-    _origins: dict[int, Origin] = field(default_factory=dict)
 
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
@@ -87,7 +86,7 @@ class _Check:
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
         """Check the details of a fact, then look for marks of doubt."""
         turn, sources = candidate.turn, self.sources
-        origin = self._origin(turn)
+        origin = sources.origin(turn)
         details = list(foreign(candidate.fact, origin))
         if details and not details[0].may_follow:
             reason: DropReason = (
@@ -115,11 +114,6 @@ class _Check:
             doubtful=doubtful,
             question=sources.question(turn) if answers or sources.affirms(turn) else "",
         )
-
-    def _origin(self, turn: int) -> Origin:
-        if turn not in self._origins:
-            self._origins[turn] = self.sources.origin(turn)
-        return self._origins[turn]
 
     @cached_property
     def _by_label(self) -> Mapping[str, Topic]:

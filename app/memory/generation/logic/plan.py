@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
+from app.memory.generation.logic.outcomes import DroppedValue
 from app.memory.generation.logic.profiles import FieldChange, with_context
 from app.memory.generation.logic.timing import in_time
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
@@ -89,10 +90,14 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and the other outcomes."""
+    """The changes to make, in order, and the other outcomes.
+
+    `dropped_fields` are the statements about fields of profiles that change nothing.
+    """
 
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
+    dropped_fields: tuple[DroppedValue, ...] = ()
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -96,9 +96,15 @@ class Sources:
         earlier = [line for line in self.lines if line.turn < turn and not line.is_users]
         return " ".join(line.text for line in earlier if line.turn == earlier[-1].turn)
 
+    @cached_property
+    def _origins(self) -> dict[int, Origin]:
+        return {}
+
     def origin(self, turn: int) -> Origin:
-        """Return everything that a fact of a turn may be made from."""
-        return Origin(tuple(self._texts(turn)), self.day(turn))
+        """Return everything that a fact of a turn may be made from; it is put together once."""
+        if turn not in self._origins:
+            self._origins[turn] = Origin(tuple(self._texts(turn)), self.day(turn))
+        return self._origins[turn]
 
     def _texts(self, turn: int) -> Iterator[tuple[str, date]]:
         for other, text in self.said.items():

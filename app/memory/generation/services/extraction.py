@@ -11,9 +11,9 @@ from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
-from app.memory.generation.logic.outcomes import Dropped
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
-from app.memory.generation.logic.prompts import conversation, extraction
+from app.memory.generation.logic.prompts import conversation, extraction, today
 from app.memory.generation.logic.replies import (
     ExtractedFact,
     ExtractedField,
@@ -43,6 +43,7 @@ class Extracted:
     Attributes:
         values: the statements about the fields of profiles.
         dropped: the facts that become no candidates.
+        dropped_fields: the statements about fields that are not believed.
         counts: for the operation's metadata, without zeros.
         unread: positions of the events that were left out.
         skipped_files: (position of the event, media type) of each file that nobody read.
@@ -51,6 +52,7 @@ class Extracted:
     candidates: list[Candidate] = field(default_factory=list)
     values: list[FieldValue] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
+    dropped_fields: list[DroppedValue] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
@@ -138,7 +140,8 @@ async def by_model(
     events = material.conversation.events
     new = {one.at: events[one.at] for one in heard if not one.is_context}
     files = _readable_files(model, new, result)
-    room = model.max_input_tokens - estimate_tokens_of_bytes(extraction(guide)) - _SCHEMA_TOKENS
+    fixed = f"{extraction(guide)}\n{today(guide)}"
+    room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
     result.unread |= cut_up.omitted
     result.count("omittedEventCount", len(cut_up.omitted))
@@ -180,10 +183,12 @@ class _Reading:
         believed = await asyncio.to_thread(checked, facts, sources, guide)
         result.candidates += believed.candidates
         result.dropped += believed.dropped
-        schemas = self.material.profiles
-        values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
-        result.values += [value for value in values if value.turn not in sources.context]
-        result.count("unsupportedFactCount", len(fields) - len(values))
+        material = self.material
+        grounded = await asyncio.to_thread(
+            grounded_values, fields, sources, material.profiles, material.present
+        )
+        result.values += grounded.values
+        result.dropped_fields += grounded.dropped
 
     async def _ask(
         self, prompt: Prompt, meter: Meter

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -17,12 +17,14 @@ from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
 from app.language.topics import effective
+from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
+from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
 from app.memory.generation.logic.rereading import Reader
 from app.memory.generation.logic.rounds import count_fitting
+from app.memory.generation.logic.values import ShownFields
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
@@ -33,6 +35,7 @@ from app.memory.generation.schemas import (
 from app.memory.generation.services import origins
 from app.memory.generation.services.conversation import Conversation, Spoken, Zones
 from app.memory.generation.services.origins import SourceSession
+from app.memory.generation.services.profile_fields import read_fields
 from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
@@ -87,6 +90,7 @@ class Material:
         model: None if the built-in rules do the work.
         read_to: the last event of the session that is read, if another round has to read more.
         remembered: the revisions of a memory that the model is shown, the present one included.
+        present: the fields that the model is shown; none without one.
     """
 
     conversation: Conversation
@@ -97,6 +101,7 @@ class Material:
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
+    present: ShownFields
     masking: Masking
 
 
@@ -127,16 +132,19 @@ async def read(
                 raise NotFound.of(found.name)
             span = _span(found, source, origin.read_to)
             stored = await _session_part(session, found, span, request, resources.settings)
-    bank = config_of(engine)
-    config = customization_for(bank, request.scope or {})
-    profiles = schemas_for(bank, request.scope or {})
-    generation = bank.generation_config
+        bank, scope = config_of(engine), request.scope or {}
+        profiles, generation = schemas_for(bank, scope), bank.generation_config
+        model = resources.models.choose(generation.model if generation is not None else None)
+        # The rules look at no present value.
+        is_shown = model is not None and bool(profiles)
+        fields = await read_fields(session, name.engine, scope, now) if is_shown else []
+    config = customization_for(bank, scope)
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
     masking = _masking(bank, request, stored, resources.settings)
     zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
+    present = ShownFields(fields, await asyncio.to_thread(masking.shown_fields, fields))
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
-    model = resources.models.choose(generation.model if generation is not None else None)
     spoken = await asyncio.to_thread(_spoken, request, origin, stored, masking, now)
     reader = _reader(request, guide, model)
     conversation = await asyncio.to_thread(Conversation, spoken, zones, reader)
@@ -145,11 +153,12 @@ async def read(
         conversation=conversation,
         omitted_events=stored.omitted if stored else 0,
         read_to=stored.read_to if stored else None,
-        guide=guide,
+        guide=replace(guide, fields=field_lines(profiles, present.shown)),
         takes_facts=not config.disable_natural_language_memories,
         model=model,
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
+        present=present,
         masking=masking,
     )
 
@@ -334,7 +343,7 @@ def _guide(
         examples=tuple(map(_example, config.generate_memories_examples or [])),
         now=now,
         time_zone=zone,
-        fields=prompt_lines(profiles),
+        fields=field_lines(profiles),
     )
 
 

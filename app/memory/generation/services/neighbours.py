@@ -13,7 +13,6 @@ from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
-from app.memory.generation.logic.profiles import StoredField, stored_fields
 from app.memory.generation.logic.timing import reached
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
@@ -229,21 +228,6 @@ class Neighbourhood:
                 for n in np.argsort(row, kind="stable")[:limit]
             ]
             for row in distances
-        ]
-
-    async def profile_fields(self) -> list[StoredField]:
-        """Return the fields of the scope's profiles, those changed last at the end."""
-        async with self.resources.db.snapshot() as session:
-            rows = await retrieval.find_profiles(
-                session,
-                self.engine.engine,
-                scope_hash(self.request.scope or {}),
-                self.resources.clock.now(),
-            )
-        return [
-            stored
-            for row in rows
-            for stored in stored_fields(row.memory_id, row.version, row.structured_content or {})
         ]
 
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:

@@ -8,7 +8,7 @@ from app.adapters.llm.ports import Meter
 from app.kernel.names import EngineName, MemoryName
 from app.language.facts import ENGINE
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, Unmet, sums
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, sums
 from app.memory.generation.logic.plan import Plan
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.schemas import ReadTo
@@ -34,6 +34,7 @@ class Summary:
     has_conversation: bool
     details: dict[str, Any]
     dropped: Sequence[Dropped]
+    dropped_fields: Sequence[DroppedValue]
     unmet: Sequence[Unmet]
     conversation: Conversation
     left: frozenset[int]
@@ -52,8 +53,8 @@ class Summary:
             **extracted.counts,
             **masking.details(),
         }
-        for name, value in sums(dropped, planned.outcome.refused).items():
-            details[name] = value + details.get(name, 0) if isinstance(value, int) else value
+        dropped_fields = [*extracted.dropped_fields, *planned.dropped_fields]
+        details |= sums(dropped, planned.outcome.refused, dropped_fields)
         if planned.outcome.verified:
             details["verifiedFactCount"] = planned.outcome.verified
         if extracted.skipped_files:
@@ -68,9 +69,10 @@ class Summary:
             has_conversation=bool(inputs.conversation.events),
             details=details,
             dropped=dropped,
+            dropped_fields=dropped_fields,
             unmet=planned.outcome.unmet,
             conversation=inputs.conversation,
-            left=_left(planned, dropped),
+            left=_left(planned, [*dropped, *dropped_fields]),
             unread=extracted.unread,
             read_to=inputs.read_to,
             masking=masking,
@@ -96,7 +98,7 @@ class Summary:
         return ENGINE, None
 
 
-def _left(planned: Plan, dropped: Sequence[Dropped]) -> frozenset[int]:
+def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
     """Return the positions of the turns that left a memory, a change of one, or a decision."""
     turns = {turn for change in planned.changes for turn in change.turns}
     return frozenset(turns | {one.turn for one in dropped if one.turn is not None})

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -24,12 +24,10 @@ from app.kernel.names import EngineName
 from app.language.dates import day_in
 from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
-from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
-from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import fates
-from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
+from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import Standing
@@ -43,6 +41,7 @@ from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
+from app.memory.generation.services.profile_fields import with_profiles
 from app.memory.generation.services.summary import Summary
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
@@ -60,6 +59,8 @@ from app.platform.usage.services.usage import UsageService
 from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()
+
+_SaidT = TypeVar("_SaidT", Candidate, FieldValue)
 
 _MAX_PLANS = 3
 """Plans that a job makes before it gives up on a scope that others keep changing."""
@@ -158,13 +159,17 @@ class Generation:
         extracted.count("knownEventCount", inputs.conversation.known)
         extracted.count("recalledLineCount", inputs.conversation.recalled)
         candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]
+        values = [_timed(value, inputs.conversation) for value in extracted.values]
         zone = inputs.guide.now.tzinfo
         consolidation = (
             Consolidation(inputs.model, self.meter, self._caps, zone) if inputs.model else None
         )
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, inputs, consolidation)
-            planned = await self._with_fields(planned, extracted.values, inputs)
+            task, schemas = self.task, inputs.profiles
+            planned = await with_profiles(
+                self.resources, task.engine, task.request, planned, schemas, values
+            )
             # Once more, since a model may have put together what was apart.
             masking = replace(inputs.masking, counts=Counter(inputs.masking.counts))
             planned = await asyncio.to_thread(masking.plan, planned)
@@ -243,20 +248,6 @@ class Generation:
         settings = self.resources.settings
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
-    async def _with_fields(
-        self, planned: Plan, values: Sequence[FieldValue], inputs: Material
-    ) -> Plan:
-        """Add the changes of profiles; their deletions share the generation's limit."""
-        if not values:
-            return planned
-        stored = await self.scope.profile_fields()
-        deleted = sum(
-            change.action == "DELETED" and change.reason != ASKED for change in planned.changes
-        )
-        left = max(self.resources.settings.generation_max_deletes - deleted, 0)
-        fields = plan_fields(values, stored, max_deletes=left, schemas=inputs.profiles)
-        return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
-
     async def _apply(
         self, planned: Plan, vectors: Mapping[str, Vector], summary: "Summary"
     ) -> None:
@@ -280,7 +271,9 @@ class Generation:
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
             if task.request.validate_only:
                 await writer.check(planned.changes)
-                shown = preview(writing.engine, author, planned, summary.dropped)
+                shown = preview(
+                    writing.engine, author, planned, summary.dropped, summary.dropped_fields
+                )
                 response = summary.masking.preview(shown)
             else:
                 generated = await writer.write(planned.changes, vectors)
@@ -328,12 +321,12 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-def _timed(candidate: Candidate, conversation: Conversation) -> Candidate:
-    """Return a candidate with the time at which it was said, and whether it may be a repetition."""
+def _timed(found: _SaidT, conversation: Conversation) -> _SaidT:
+    """Return what was found with the time of its words, and whether it may be a repetition."""
     return replace(
-        candidate,
-        said_at=conversation.provenance.said_at(candidate.turn),
-        is_repeat=conversation.standings.get(candidate.turn) is Standing.PERHAPS,
+        found,
+        said_at=conversation.provenance.said_at(found.turn),
+        is_repeat=conversation.standings.get(found.turn) is Standing.PERHAPS,
     )
 
 

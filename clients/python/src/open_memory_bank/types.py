@@ -1087,6 +1087,21 @@ class DroppedFact(TypedDict):
     """With the reason `OLDER`: the memory, which rests on a later time."""
 
 
+class DroppedField(TypedDict):
+    """A statement about a profile's field that would change nothing."""
+
+    schemaId: str
+    """Profile that the statement is about."""
+    field: str
+    """Field that the statement is about."""
+    quote: str
+    """Text that was named as its source."""
+    reason: str
+    """Reason for dropping it."""
+    memory: NotRequired[NamedMemory | None]
+    """With the reason `OLDER`: the memory, which rests on a later time."""
+
+
 class Empty(TypedDict):
     """A message without fields. Source: google.protobuf.Empty."""
 
@@ -1519,6 +1534,9 @@ class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
     """Only in a preview: the changes, in order; absent: none."""
     droppedFacts: NotRequired[list[DroppedFact] | None]
     """Only in a preview: facts that would become no memory; absent: none."""
+    droppedFields: NotRequired[list[DroppedField] | None]
+    """Only in a preview: statements about fields of profiles that would change nothing;
+    absent: none."""
     refusedDecisions: NotRequired[list[RefusedDecision] | None]
     """Only in a preview: decisions that would not be carried out; absent: none."""
     withdrawn: NotRequired[bool | None]
