@@ -48,7 +48,7 @@ _MARK = re.compile(
 
 
 class Told(Enum):
-    """What the scope knows of a text."""
+    """The relation of a text to the memories of the scope."""
 
     NOTHING = auto()
     MEMORY = auto()
@@ -58,7 +58,7 @@ class Told(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecalledEntry:
     """One entry of a block, at `begin` to `end` of the turn's text."""
 
     begin: int
@@ -68,7 +68,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Block:
+class RecalledBlock:
     """A list, JSON, or lines under a heading, within other text.
 
     Attributes:
@@ -78,7 +78,7 @@ class Block:
 
     begin: int
     end: int
-    entries: tuple[Entry, ...]
+    entries: tuple[RecalledEntry, ...]
     is_context: bool
 
 
@@ -91,7 +91,7 @@ class OwnWords:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TextLine:
     begin: int
     end: int
     text: str
@@ -101,14 +101,16 @@ class _Line:
         return not self.text.strip()
 
 
-def blocks_of(text: str) -> list[Block]:
+def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; none if there is no other text beside them."""
     found = list(_blocks(_lines(text), text))
     rest = _blanked(text, [(block.begin, block.end) for block in found])
     return found if rest.strip() else []
 
 
-def without_recalled(text: str, blocks: Sequence[Block], told: Callable[[str], Told]) -> OwnWords:
+def without_recalled(
+    text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
+) -> OwnWords:
     """Blank out what memories say, in place; `told` says what the scope knows of a text.
 
     A block goes as a whole if half of its entries are known, if one is what a memory said earlier,
@@ -133,7 +135,7 @@ def without_recalled(text: str, blocks: Sequence[Block], told: Callable[[str], T
     return OwnWords(_blanked(text, taken), count)
 
 
-def _told(entry: Entry, told: Callable[[str], Told]) -> Told:
+def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
     fates = {told(spelling) for spelling in entry.spellings}
     for fate in (Told.MEMORY, Told.EARLIER):
         if fate in fates:
@@ -147,15 +149,15 @@ def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text
 
 
-def _lines(text: str) -> list[_Line]:
+def _lines(text: str) -> list[_TextLine]:
     lines, begin = [], 0
     for part in text.splitlines(keepends=True):
-        lines.append(_Line(begin, begin + len(part.rstrip("\r\n")), part.rstrip("\r\n")))
+        lines.append(_TextLine(begin, begin + len(part.rstrip("\r\n")), part.rstrip("\r\n")))
         begin += len(part)
     return lines
 
 
-def _blocks(lines: Sequence[_Line], text: str) -> Iterator[Block]:
+def _blocks(lines: Sequence[_TextLine], text: str) -> Iterator[RecalledBlock]:
     at = 0
     while at < len(lines):
         block, after = _block_at(lines, at, text)
@@ -164,7 +166,7 @@ def _blocks(lines: Sequence[_Line], text: str) -> Iterator[Block]:
         at = max(after, at + 1)
 
 
-def _block_at(lines: Sequence[_Line], at: int, text: str) -> tuple[Block | None, int]:
+def _block_at(lines: Sequence[_TextLine], at: int, text: str) -> tuple[RecalledBlock | None, int]:
     """Return the block that begins at a line, if one does, and the line after it."""
     line = lines[at]
     heading = ""
@@ -188,13 +190,13 @@ def _block_at(lines: Sequence[_Line], at: int, text: str) -> tuple[Block | None,
     return _block(lines, after, (line.begin, lines[after - 1].end), entries, heading), after
 
 
-def _is_heading(line: _Line) -> bool:
+def _is_heading(line: _TextLine) -> bool:
     is_short = len(line.text) <= _MAX_HEADING_CHARS
     is_line = _HEADING.fullmatch(line.text) is not None
     return is_short and is_line and _ITEM.match(line.text) is None and not _MARK.match(line.text)
 
 
-def _end_of_entries(lines: Sequence[_Line], first: int, *, has_heading: bool) -> int:
+def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
     """Return the line after the list, or the lines under a heading, that begin at a line."""
     are_items = first < len(lines) and _ITEM.match(lines[first].text) is not None
     if not are_items and not has_heading:
@@ -209,14 +211,14 @@ def _end_of_entries(lines: Sequence[_Line], first: int, *, has_heading: bool) ->
     return after
 
 
-def _start(line: _Line) -> int:
+def _start(line: _TextLine) -> int:
     """Return the place in a line behind its number or bullet."""
     item = _ITEM.match(line.text)
     return item.end() if item else len(line.text) - len(line.text.lstrip())
 
 
-def _entry(line: _Line, begin: int, end: int) -> Entry:
-    return Entry(line.begin + begin, line.begin + end, _spellings(line.text[begin:end]))
+def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
+    return RecalledEntry(line.begin + begin, line.begin + end, _spellings(line.text[begin:end]))
 
 
 def _spellings(text: str) -> tuple[str, ...]:
@@ -224,7 +226,7 @@ def _spellings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)))))
 
 
-def _json_at(line: _Line, text: str) -> tuple[list[Entry], int] | None:
+def _json_at(line: _TextLine, text: str) -> tuple[list[RecalledEntry], int] | None:
     """Return the texts in the JSON value that begins at a line, and its end."""
     begin = line.begin + len(line.text) - len(line.text.lstrip())
     if text[begin : begin + 1] not in {"[", "{"}:
@@ -234,7 +236,7 @@ def _json_at(line: _Line, text: str) -> tuple[list[Entry], int] | None:
     except (ValueError, RecursionError):
         return None
     texts = list(_texts_in(value))[:_MAX_ENTRIES]
-    return [Entry(begin, end, _spellings(one)) for one in texts], end
+    return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -252,12 +254,12 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _block(
-    lines: Sequence[_Line],
+    lines: Sequence[_TextLine],
     after: int,
     span: tuple[int, int],
-    entries: Sequence[Entry],
+    entries: Sequence[RecalledEntry],
     heading: str,
-) -> Block:
+) -> RecalledBlock:
     """Return a block; `after` is the line behind it.
 
     "Some context about me:" is the user's. A heading that speaks of context only in general needs
@@ -271,4 +273,4 @@ def _block(
     is_general = mark is not None and _OF_CONTEXT.search(heading) is not None
     is_named = is_general or _OF_MEMORIES.search(heading) is not None
     is_context = follows is not None and is_named and _OWN.search(heading) is None
-    return Block(begin, end, tuple(entries), is_context)
+    return RecalledBlock(begin, end, tuple(entries), is_context)

@@ -17,7 +17,7 @@ _BEFORE = 2
 """Users' lines before one without id and time, by which it is known together with its text."""
 
 
-class Standing(Enum):
+class LineStanding(Enum):
     """The relation of a user's line to what was read before."""
 
     NEW = auto()
@@ -51,7 +51,7 @@ class SaidLine:
 
 
 @dataclass(frozen=True)
-class Reader:
+class LineReader:
     """The parts of a generation on which it depends whether a line leaves anything.
 
     Attributes:
@@ -89,7 +89,7 @@ class Kept:
 class Rereading:
     """The lines of one generation, compared with those that were read before."""
 
-    def __init__(self, lines: Sequence[SaidLine], reader: Reader) -> None:
+    def __init__(self, lines: Sequence[SaidLine], reader: LineReader) -> None:
         self._lines = lines
         self._digests = [self._digests_of(place, reader) for place in range(len(lines))]
 
@@ -102,7 +102,7 @@ class Rereading:
             if digest is not None
         }
 
-    def standings(self, known: Collection[bytes]) -> dict[int, Standing]:
+    def standings(self, known: Collection[bytes]) -> dict[int, LineStanding]:
         """Return the standing of each line, by the position of its event."""
         found = [
             line.exact in known or line.empty in known if line.exact is not None else False
@@ -112,7 +112,7 @@ class Rereading:
             found[:_BEFORE] = [True] * _BEFORE
         last = max((place for place, is_known in enumerate(found) if is_known), default=None)
         return {
-            line.turn: Standing.KNOWN if is_known else self._unknown(place, last, known)
+            line.turn: LineStanding.KNOWN if is_known else self._unknown(place, last, known)
             for place, (line, is_known) in enumerate(zip(self._lines, found, strict=True))
         }
 
@@ -120,13 +120,13 @@ class Rereading:
         """Return True if the third line is known by the two before it."""
         return len(found) > _BEFORE and found[_BEFORE] and not self._lines[_BEFORE].is_named
 
-    def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> Standing:
+    def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> LineStanding:
         # What follows a line that was read is said after it, whatever it repeats.
         may_be_known = last is None or place < last
         return (
-            Standing.PERHAPS
+            LineStanding.PERHAPS
             if may_be_known and self._digests[place].alone in known
-            else (Standing.NEW)
+            else (LineStanding.NEW)
         )
 
     def read(
@@ -156,7 +156,7 @@ class Rereading:
                 ends[digests.alone] = now + kept.alone
         return ends
 
-    def _digests_of(self, place: int, reader: Reader) -> _Digests:
+    def _digests_of(self, place: int, reader: LineReader) -> _Digests:
         line = self._lines[place]
         alone = None if line.is_named else ("text", line.text)
         exact: tuple[object, ...] | None

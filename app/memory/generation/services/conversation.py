@@ -8,8 +8,14 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from app.kernel.text import clean
 from app.language.dates import moment_in
 from app.language.facts import Turn
-from app.memory.generation.logic.recalled import Block, Told, blocks_of, without_recalled
-from app.memory.generation.logic.rereading import Kept, Reader, Rereading, SaidLine, Standing
+from app.memory.generation.logic.recalled import RecalledBlock, Told, blocks_of, without_recalled
+from app.memory.generation.logic.rereading import (
+    Kept,
+    LineReader,
+    LineStanding,
+    Rereading,
+    SaidLine,
+)
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.provenance import Provenance, StreamPlace
 from app.memory.generation.services.turns import Heard, files_of, is_users, turn_of
@@ -82,7 +88,7 @@ class Spoken:
         return replace(self, events=[self.events[at] for at in order], place=place)
 
 
-class Conversation:
+class HeardConversation:
     """The turns of a generation, and the relation of each to what was read before.
 
     Until `compare` is called, every line is new and the user's own.
@@ -95,21 +101,21 @@ class Conversation:
         provenance: the provenance columns of the memories made from the events.
     """
 
-    def __init__(self, spoken: Spoken, zones: Zones, reader: Reader) -> None:
+    def __init__(self, spoken: Spoken, zones: Zones, reader: LineReader) -> None:
         self._spoken = spoken.in_order()
         self.events = self._spoken.events
         self.turns = [self._turn(at, zones) for at in range(len(self.events))]
         self.recalled = 0
         times = [turn.time for turn in self.turns]
         self.provenance = Provenance(times, self._spoken.place, self._spoken.now)
-        self._blocks: dict[int, list[Block]] = {
+        self._blocks: dict[int, list[RecalledBlock]] = {
             at: blocks
             for at, event in enumerate(self.events)
             if is_users(event) and (blocks := blocks_of(self.turns[at].text))
         }
         self._rereading = Rereading(list(self._lines()), reader)
         self._known: Collection[bytes] = ()
-        self.standings: Mapping[int, Standing] = self._rereading.standings(())
+        self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
 
     def _turn(self, at: int, zones: Zones) -> Turn:
         moment = self._spoken.time(at)
@@ -150,7 +156,7 @@ class Conversation:
     @property
     def known(self) -> int:
         """Number of users' lines that were read before."""
-        return sum(standing is Standing.KNOWN for standing in self.standings.values())
+        return sum(standing is LineStanding.KNOWN for standing in self.standings.values())
 
     def heard(self) -> list[Heard]:
         """Return the turns to read: the new lines, and some lines before each run of them."""
@@ -167,7 +173,7 @@ class Conversation:
         return [Heard(at, self.turns[at], shown[at]) for at in sorted(shown)]
 
     def _new(self) -> list[int]:
-        return [at for at, standing in self.standings.items() if standing is not Standing.KNOWN]
+        return [at for at, standing in self.standings.items() if standing is not LineStanding.KNOWN]
 
     def _context(self, before: range) -> list[int]:
         """Return the last of some turns that have words, within the limits."""

@@ -22,7 +22,7 @@ from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
-from app.memory.generation.logic.rereading import Reader
+from app.memory.generation.logic.rereading import LineReader
 from app.memory.generation.logic.rounds import count_fitting
 from app.memory.generation.logic.values import ShownFields
 from app.memory.generation.schemas import (
@@ -33,7 +33,7 @@ from app.memory.generation.schemas import (
     VertexSessionSource,
 )
 from app.memory.generation.services import origins
-from app.memory.generation.services.conversation import Conversation, Spoken, Zones
+from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
 from app.memory.generation.services.origins import SourceSession
 from app.memory.generation.services.profile_fields import read_fields
 from app.memory.generation.services.provenance import StreamPlace, place_of
@@ -93,7 +93,7 @@ class Material:
         present: the fields that the model is shown; none without one.
     """
 
-    conversation: Conversation
+    conversation: HeardConversation
     omitted_events: int
     read_to: ReadTo | None
     guide: Guide
@@ -147,7 +147,7 @@ async def read(
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
     spoken = await asyncio.to_thread(_spoken, request, origin, stored, masking, now)
     reader = _reader(request, guide, model)
-    conversation = await asyncio.to_thread(Conversation, spoken, zones, reader)
+    conversation = await asyncio.to_thread(HeardConversation, spoken, zones, reader)
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
@@ -244,7 +244,7 @@ async def _compare(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    conversation: Conversation,
+    conversation: HeardConversation,
 ) -> None:
     """Compare the conversation with what the scope has read, and with its memories."""
     scope, entries = request.scope or {}, conversation.entries
@@ -266,12 +266,12 @@ def _told(facts: FactsOfScope, text: str) -> Told:
     return Told.EARLIER if same(text) in facts.earlier else Told.NOTHING
 
 
-def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> Reader:
+def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> LineReader:
     """Return the parts of a generation on which it depends whether a line leaves anything."""
     allowed = [topic.label for topic in topics_of(request.allowed_topics)]
     wanted = [f"{topic.label}: {topic.description}" for topic in guide.topics]
     author = ENGINE if model is None else f"{model.model_id} {VERSION}"
-    return Reader(tuple(sorted(allowed)), (author, *sorted(wanted), *sorted(guide.fields)))
+    return LineReader(tuple(sorted(allowed)), (author, *sorted(wanted), *sorted(guide.fields)))
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

@@ -12,7 +12,7 @@ from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, s
 from app.memory.generation.logic.plan import Plan
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.schemas import ReadTo
-from app.memory.generation.services.conversation import Conversation
+from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
 from app.platform.operations.store.repository import UNMET_REQUESTS
@@ -36,7 +36,7 @@ class Summary:
     dropped: Sequence[Dropped]
     dropped_fields: Sequence[DroppedValue]
     unmet: Sequence[Unmet]
-    conversation: Conversation
+    conversation: HeardConversation
     left: frozenset[int]
     unread: Collection[int]
     read_to: ReadTo | None

@@ -30,12 +30,12 @@ from app.memory.generation.logic.outcomes import fates
 from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
-from app.memory.generation.logic.rereading import Standing
+from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
-from app.memory.generation.services.conversation import Conversation
+from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
@@ -321,12 +321,12 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-def _timed(found: _SaidT, conversation: Conversation) -> _SaidT:
+def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
     """Return what was found with the time of its words, and whether it may be a repetition."""
     return replace(
         found,
         said_at=conversation.provenance.said_at(found.turn),
-        is_repeat=conversation.standings.get(found.turn) is Standing.PERHAPS,
+        is_repeat=conversation.standings.get(found.turn) is LineStanding.PERHAPS,
     )
 
 
