@@ -194,16 +194,20 @@ _WEEKDAYS = [
 ]
 
 
-def day_in(zone: tzinfo, moment: datetime) -> date:
-    """Return the day of a time in a time zone.
+def moment_in(zone: tzinfo | None, moment: datetime) -> datetime:
+    """Return a time in a time zone; without one, in its own.
 
-    At the two ends of the calendar, where the local time may lie outside it, return the first or
-    last day.
+    At the two ends of the calendar, where the local time may lie outside it, return it as it is.
     """
     try:
-        return moment.astimezone(zone).date()
+        return moment if zone is None else moment.astimezone(zone)
     except OverflowError:
-        return moment.date()
+        return moment
+
+
+def day_in(zone: tzinfo | None, moment: datetime) -> date:
+    """Return the day of a time in a time zone, as `moment_in` converts it."""
+    return moment_in(zone, moment).date()
 
 
 def weekdays_named(text: str) -> frozenset[int]:

@@ -47,7 +47,7 @@ class _Settings:
 
     topics: tuple[Topic, ...]
     now: datetime
-    time_zone: tzinfo
+    time_zone: tzinfo | None
     third_person: bool
     tongue: str
 
@@ -57,15 +57,15 @@ def extract(
     *,
     now: datetime,
     topics: Sequence[Topic] = MANAGED_TOPICS,
-    time_zone: tzinfo = UTC,
+    time_zone: tzinfo | None = UTC,
     third_person: bool = False,
     left_out: list[Candidate] | None = None,
 ) -> list[Candidate]:
     """Return the facts and the requests to forget, in the order in which they were said.
 
     Each rests on its `source`, found verbatim in the text of its turn. Relative dates are resolved
-    against the time of their turn, else against `now`, in the time zone. Facts that cannot be put
-    in the third person are added to `left_out`.
+    against the time of their turn, else against `now`, in the time zone; without one, in that of
+    each time. Facts that cannot be put in the third person are added to `left_out`.
     """
     reading = Extraction(
         turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
@@ -89,7 +89,7 @@ class Extraction:
         *,
         now: datetime,
         topics: Sequence[Topic] = MANAGED_TOPICS,
-        time_zone: tzinfo = UTC,
+        time_zone: tzinfo | None = UTC,
         third_person: bool = False,
     ) -> None:
         """Take what `extract` takes."""

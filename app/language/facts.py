@@ -52,6 +52,8 @@ class Candidate:
         context: the sentences around `source`; "" if they are not known.
         question: the assistant's question, if the fact is a short answer to it.
         said_on: the day on which it was said, if known.
+        said_at: the time at which it was said; None where times do not count.
+        is_repeat: True if its line was perhaps read before, so that it only confirms.
     """
 
     fact: str
@@ -64,14 +66,18 @@ class Candidate:
     context: str = ""
     question: str = ""
     said_on: date | None = None
+    said_at: datetime | None = None
+    is_repeat: bool = False
 
 
 @dataclass(frozen=True)
 class Neighbour:
     """A memory of the same scope that was found near a candidate.
 
-    `distance` is Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2. `changed_on` is
-    the day of its last change, if known.
+    Attributes:
+        distance: Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2.
+        rests_on: the time at which its fact was said or set by hand; None where times do not count.
+        is_held: True if a person set its fact by hand.
     """
 
     memory_id: str
@@ -79,7 +85,8 @@ class Neighbour:
     fact: str
     distance: float
     topics: tuple[Topic, ...] = ()
-    changed_on: date | None = None
+    rests_on: datetime | None = None
+    is_held: bool = False
 
     @property
     def cosine(self) -> float:

@@ -107,11 +107,6 @@ class _Report:
     is_told: bool
 
 
-def own_voice(text: str) -> str:
-    """Return the text without quotations and without others' statements about the user."""
-    return without_reports(without_speech(text), told=False)
-
-
 def without_speech(text: str) -> str:
     """Return the text without quotations; one or two quoted words may be a name."""
     return _QUOTED.sub(_name, text)

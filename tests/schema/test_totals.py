@@ -36,6 +36,9 @@ TRIGGERS = {
     ("session_summaries", "INSERT", _STATEMENT),
     ("session_summaries", "UPDATE", _STATEMENT),
     ("session_summaries", "DELETE", _STATEMENT),
+    # Neither its scope nor its digest ever changes.
+    ("read_lines", "INSERT", _STATEMENT),
+    ("read_lines", "DELETE", _STATEMENT),
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
     ("stream_events", "DELETE", _STATEMENT),
@@ -174,6 +177,23 @@ async def test_a_change_of_what_does_not_count_writes_nothing(
             other.execute(change)
         written = b"select count(*) from engine_totals where backend = pg_backend_pid()"
         assert other.execute(written).fetchone() == (0,)
+    assert await held(database) == await recounted(database)
+
+
+async def test_lines_that_were_read_count(empty_database_url: str, database: Database) -> None:
+    insertion = b"""
+        insert into read_lines (engine_id, scope_hash, digest, scope, expire_time)
+        select 1 + n % 2, 'x', sha224(n::text::bytea), '{"user_id": "42"}', now()
+        from generate_series(1, 5) as n
+    """
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(insertion)
+    assert set(await held(database)) == {1, 2}
+    assert await held(database) == await recounted(database)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(b"update read_lines set expire_time = now() + interval '1 day'")
+        connection.execute(b"delete from read_lines where engine_id = 2")
+    assert set(await held(database)) == {1}
     assert await held(database) == await recounted(database)
 
 

@@ -10,8 +10,8 @@ from app.adapters.resources import Resources
 
 Json = dict[str, Any]
 
-_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: <[^<>]*>)*: (.*)$")
-_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?: (.*?)(?: \(before: .*\))?$")
+_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?(?: <[^<>]*>)*: (.*)$")
+_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?: (.*?)(?: \(before: .*\))?$")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def confirmed(number: int = 1) -> Json:
 
 
 def field(profile: str, name: str, value: str, quote: str, **fields: object) -> Json:
-    """Return the value of a profile's field as a model replies it."""
+    """Return a change of a profile's field as a model replies it."""
     return {"profile": profile, "field": name, "value": value, "quote": quote, "line": 0, **fields}
 
 

@@ -33,6 +33,9 @@ _RECOUNT = f"""
         select engine_id, 0, 0, 0, {_length("text", "policy", "template")}, 0
         from session_summaries
         union all
+        select engine_id, 0, 0, 0, {_length("scope")} + octet_length(digest), 0
+        from read_lines
+        union all
         select engine_id, 0, 0, 0, {_length("state")}, 0 from user_states
         union all
         select engine_id, 0, 0, 0, {_length("state")}, 0 from app_states

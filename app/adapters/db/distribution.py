@@ -20,6 +20,7 @@ DISTRIBUTED = (
     "revision_labels",
     "memory_vectors",
     "unembedded_memories",
+    "read_lines",
     "scope_indexes",
     "sessions",
     "session_events",

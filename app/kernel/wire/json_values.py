@@ -144,8 +144,10 @@ def spelled(value: JsonValue) -> str:
             return ""
         case str():
             return value
-        case list() | dict():
-            return ", ".join(map(spelled, _parts(value)))
+        case list():
+            return ", ".join(map(spelled, value))
+        case dict():
+            return ", ".join(map(spelled, value.values()))
         case _:
             return json.dumps(value)
 
@@ -155,14 +157,3 @@ def alike(value: JsonValue, other: JsonValue) -> bool:
     if isinstance(value, str) and isinstance(other, str):
         return fold(value) == fold(other)
     return same(value, other)
-
-
-def without(present: JsonValue, taken_back: JsonValue) -> JsonValue:
-    """Return the rest of a value after removing another; None removes all of it."""
-    if taken_back is None:
-        return None
-    if isinstance(present, list):
-        gone = taken_back if isinstance(taken_back, list) else [taken_back]
-        left = [item for item in present if not any(alike(item, other) for other in gone)]
-        return left or None
-    return None if alike(present, taken_back) else present

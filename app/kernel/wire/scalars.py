@@ -12,8 +12,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Annotated, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import MAX_INT64
@@ -67,6 +74,15 @@ def parse_timestamp(text: str) -> datetime:
     Raises:
         ValueError: the text is not a timestamp, or lies outside the years 1 to 9999 in UTC.
     """
+    return parse_zoned_timestamp(text).astimezone(UTC)
+
+
+def parse_zoned_timestamp(text: str) -> datetime:
+    """Parse an RFC 3339 timestamp as `parse_timestamp` does, but keep its offset from UTC.
+
+    Raises:
+        ValueError: as for `parse_timestamp`.
+    """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError('must be an RFC 3339 moment with an offset, like "2030-01-02T03:04:05Z"')
@@ -76,9 +92,10 @@ def parse_timestamp(text: str) -> datetime:
         zone = timezone(-offset if sign == "-" else offset)
         year, month, day, hour, minute, second = map(int, fields)
         moment = datetime(year, month, day, hour, minute, second, _microseconds(fraction), zone)
-        return moment.astimezone(UTC)
+        moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError("must be a moment that exists, in the years 1 to 9999 of UTC") from None
+    return moment
 
 
 def format_timestamp(moment: datetime) -> str:
@@ -89,6 +106,27 @@ def format_timestamp(moment: datetime) -> str:
     else:
         precision = "microseconds" if moment.microsecond % 1000 else "milliseconds"
     return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+
+
+def format_zoned_timestamp(moment: datetime) -> str:
+    """Format an aware time with its own offset; one of zero is written as `Z`."""
+    if not moment.utcoffset():
+        return format_timestamp(moment)
+    return moment.isoformat()
+
+
+def utc_offset(moment: datetime) -> int | None:
+    """Return the minutes by which the sender's clock was ahead of UTC; None: it did not say.
+
+    Many clients write UTC wherever they are, so an offset of zero says nothing.
+    """
+    offset = moment.utcoffset()
+    return round(offset.total_seconds() / 60) if offset else None
+
+
+def with_utc_offset(moment: datetime, minutes: int | None) -> datetime:
+    """Return a time with the offset that `utc_offset` returned."""
+    return moment.astimezone(UTC if minutes is None else timezone(timedelta(minutes=minutes)))
 
 
 def moment_after(moment: datetime, length: timedelta, field: str) -> datetime:
@@ -131,13 +169,17 @@ def _read_positive_duration(value: object) -> timedelta:
 
 
 def _read_timestamp(value: object) -> datetime:
+    return _read_zoned_timestamp(value).astimezone(UTC)
+
+
+def _read_zoned_timestamp(value: object) -> datetime:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError("must have an offset")
-        return value.astimezone(UTC)
+        return value
     if not isinstance(value, str):
         raise ValueError('must be a string such as "2030-01-02T03:04:05Z"')  # noqa: TRY004 - as above
-    return parse_timestamp(value)
+    return parse_zoned_timestamp(value)
 
 
 def _read_int64(value: object) -> int:
@@ -199,6 +241,14 @@ def one_of(kind: type[_E]) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def _check_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError('must be an IANA time zone, such as "Europe/Berlin"') from None
+    return name
+
+
 def _schema(form: str, pattern: str | None, *examples: str) -> WithJsonSchema:
     schema: dict[str, object] = {"type": "string", "format": form, "examples": list(examples)}
     if pattern is not None:
@@ -230,6 +280,17 @@ Timestamp = Annotated[
     _schema("date-time", None, "2030-01-02T03:04:05Z"),
 ]
 """A timestamp in UTC: `"2030-01-02T03:04:05Z"`."""
+
+ZonedTimestamp = Annotated[
+    datetime,
+    PlainValidator(_read_zoned_timestamp),
+    _output(format_zoned_timestamp),
+    _schema("date-time", None, "2030-01-02T03:04:05+02:00"),
+]
+"""A timestamp with the offset of the clock that it was read from: `"2030-01-02T03:04:05+02:00"`."""
+
+TimeZone = Annotated[str, AfterValidator(_check_time_zone)]
+"""The name of a time zone: `"Europe/Berlin"`."""
 
 Int64 = Annotated[
     int,

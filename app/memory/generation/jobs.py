@@ -10,13 +10,11 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.kernel.wire.scalars import format_timestamp
 from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import QueuedGeneration, ReadTo
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
-from app.platform.sessions.store.repository import EventPlace
 from app.platform.usage.services.recording import note
 
 
@@ -39,7 +37,7 @@ async def generate(job: Job, resources: Resources) -> None:
         finish=partial(_finish, job, request.answered),
         go_on=partial(_go_on, job, request.answered),
         note=partial(note, job),
-        origin=ReadPart(request.session_time, read_to=_place(request.read_to)),
+        origin=ReadPart(request.request_time, request.session_time, read_to=request.read_to),
     )
     await Generation.of(resources, task).run()
 
@@ -59,15 +57,14 @@ async def _finish(
 async def _go_on(
     job: Job,
     answered: Mapping[str, Any] | None,
-    read_to: EventPlace,
+    read_to: ReadTo,
     session: Session,
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
     """Requeue the operation for the rest of its session; other work may come in between."""
     response, details = await _of_all_rounds(job, answered, session, response, details)
-    place = {"timestamp": format_timestamp(read_to.timestamp), "seq": read_to.seq}
-    request = {**job.claim.request, "readTo": place, "answered": response}
+    request = {**job.claim.request, "readTo": read_to.wire(), "answered": response}
     await job.go_on(session, job.clock.now(), details, request)
 
 
@@ -83,7 +80,3 @@ async def _of_all_rounds(
     # As they are now: what an earlier round has noted may have been erased since.
     earlier = await job.lock_details(session)
     return response_of_both(response, answered), together(details, earlier)
-
-
-def _place(read_to: ReadTo | None) -> EventPlace | None:
-    return None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)

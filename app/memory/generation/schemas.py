@@ -1,17 +1,25 @@
 """The wire form of `memories:generate`. Source: wire specification, section 8."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import override
 
 from app.kernel.names import WILDCARD, EngineName, SessionName
+from app.kernel.scopes import scope_hash
+from app.kernel.wire.archived import ArchivedRow, Digest, Ending
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
-from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
+from app.kernel.wire.scalars import (
+    Timestamp,
+    TimeZone,
+    ZonedTimestamp,
+    format_timestamp,
+    one_of,
+)
 from app.memory.memories.schemas.answers import NamedMemory
 from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
 from app.memory.memories.schemas.metadata import Metadata
@@ -46,7 +54,11 @@ class ContentEvent(WireModel):
         max_length=MAX_EVENT_ID_CHARS,
         description="Id that the caller chose; a stream takes an event of the same id once.",
     )
-    event_time: Timestamp | None = Field(None, description="Time of the turn.")
+    event_time: ZonedTimestamp | None = Field(
+        None,
+        description="Time of the turn. Its offset tells where the speaker's clock stood, and so"
+        ' which day "today" is; an offset of zero says nothing.',
+    )
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
         """Return the stored JSON form of the content."""
@@ -106,14 +118,6 @@ class VertexSessionSource(WireModel):
         prefix = "" if self.session.startswith("projects/") else anywhere
         given = SessionName.parse(prefix + self.session, field)
         return SessionName(given.engine.beside(engine), given.session)
-
-
-def _check_time_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError('must be an IANA time zone, such as "Europe/Berlin"') from None
-    return name
 
 
 class GenerateMemoriesRequest(RevisionFields):
@@ -181,8 +185,16 @@ class GenerateMemoriesRequest(RevisionFields):
     allowed_topics: MemoryTopicIds | None = Field(
         None, description="Limits the configured topics to these."
     )
-    time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
-        None, description="Time zone of relative dates; default UTC.", examples=["Europe/Berlin"]
+    time_zone: TimeZone | None = Field(
+        None,
+        description="Time zone of relative dates; absent: the offset of each event's time, if it"
+        " has one other than zero, else the bank's zone.",
+        examples=["Europe/Berlin"],
+    )
+    reread_events: bool | None = Field(
+        None,
+        description="True: read as new what earlier generations have read. That brings back what"
+        " was deleted or corrected since; `validateOnly` shows it before.",
     )
 
     @model_validator(mode="after")
@@ -204,18 +216,20 @@ class GenerateMemoriesRequest(RevisionFields):
     def queued(
         self,
         scope: Mapping[str, str],
+        now: datetime,
         session_time: datetime | None,
         *,
         keeps_files: bool,
         is_told: bool,
     ) -> dict[str, Any]:
-        """Return the JSON form of the `QueuedGeneration`, with the effective scope."""
+        """Return the JSON form of the `QueuedGeneration` of `now`, with the effective scope."""
         form = self.model_dump(
             mode="json",
             by_alias=True,
             exclude_none=True,
             exclude=None if keeps_files else _FILE_BYTES_OF_REQUEST,
         )
+        form["requestTime"] = format_timestamp(now)
         if session_time is not None:
             form["sessionTime"] = format_timestamp(session_time)
         if is_told:
@@ -224,15 +238,21 @@ class GenerateMemoriesRequest(RevisionFields):
 
 
 class ReadTo(WireModel):
-    """The place of an event in its session."""
+    """The place of an event in its session.
+
+    `last_seq` is the number of the session's last event when the first round was read.
+    """
 
     timestamp: Timestamp
     seq: int
+    last_seq: int
 
 
 class QueuedGeneration(GenerateMemoriesRequest):
     """A request as it is queued for a worker."""
 
+    request_time: Timestamp | None = None
+    """Time of the request; one that a former release queued has none."""
     session_time: Timestamp | None = None
     """Creation time of the session that is the source; a session created anew is another one."""
     is_told: bool = False
@@ -288,6 +308,21 @@ class DroppedFact(WireModel):
     quote: str = Field(description="Text that the model quoted as its source.")
     reason: str = Field(description="Reason for dropping the fact.", examples=["FOREIGN_NUMBER"])
     detail: str | None = Field(None, description="The number or date that has no source.")
+    memory: NamedMemory | None = Field(
+        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+    )
+
+
+class DroppedField(WireModel):
+    """A statement about a profile's field that would change nothing."""
+
+    schema_id: str = Field(description="Profile that the statement is about.")
+    field: str = Field(description="Field that the statement is about.")
+    quote: str = Field(description="Text that was named as its source.")
+    reason: str = Field(description="Reason for dropping it.", examples=["BAD_VALUE"])
+    memory: NamedMemory | None = Field(
+        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+    )
 
 
 class RefusedDecision(WireModel):
@@ -315,6 +350,11 @@ class GenerateMemoriesResponse(WireModel):
     dropped_facts: list[DroppedFact] | None = Field(
         None, description="Only in a preview: facts that would become no memory; absent: none."
     )
+    dropped_fields: list[DroppedField] | None = Field(
+        None,
+        description="Only in a preview: statements about fields of profiles that would change"
+        " nothing; absent: none.",
+    )
     refused_decisions: list[RefusedDecision] | None = Field(
         None,
         description="Only in a preview: decisions that would not be carried out; absent: none.",
@@ -322,3 +362,17 @@ class GenerateMemoriesResponse(WireModel):
     withdrawn: bool | None = Field(
         None, description="True: the texts of this preview were erased with what they are about."
     )
+
+
+class ArchivedReadLine(ArchivedRow):
+    """The columns of a line that was read, in an archive."""
+
+    scope_hash: Digest
+    digest: Annotated[bytes, Field(min_length=16, max_length=16)]
+    scope: Scope
+    expire_time: Ending
+
+    @override
+    def contradictions(self) -> Iterable[tuple[str, str]]:
+        if self.scope_hash != scope_hash(self.scope):
+            yield "scope_hash", "must be the digest of scope"

@@ -25,7 +25,7 @@ from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.scopes import bucket_of_hash
-from app.kernel.wire.scalars import format_timestamp, parse_timestamp
+from app.kernel.wire.scalars import format_timestamp, parse_timestamp, with_utc_offset
 from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
@@ -300,11 +300,18 @@ def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
         del options["revisionExpireTime"]
         options["disableMemoryRevisions"] = True
     events = [
-        {"content": batch.contents[event.seq], "eventTime": event.time} for event in batch.read
+        {"content": batch.contents[event.seq], "eventId": event.event_id, "eventTime": _time(event)}
+        for event in batch.read
     ]
     return GenerateMemoriesRequest.model_validate(
         {"scope": batch.stream.scope, "directContentsSource": {"events": events}, **options}
     )
+
+
+def _time(event: ListedEvent) -> datetime | None:
+    """Return the time that a sender gave an event, with the offset of its clock."""
+    moment = event.event_time
+    return None if moment is None else with_utc_offset(moment, event.utc_offset)
 
 
 def place_of(batch: EventBatch) -> StreamPlace:
@@ -313,7 +320,8 @@ def place_of(batch: EventBatch) -> StreamPlace:
     # A stream that was removed and created anew counts its events from the beginning again.
     made = format_timestamp(row.create_time)
     source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
-    return StreamPlace(source, [event.seq for event in batch.read])
+    times = [event.time for event in batch.read]
+    return StreamPlace(source, [event.seq for event in batch.read], times)
 
 
 def _overlap(stream: StreamRow) -> int:

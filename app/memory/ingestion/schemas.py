@@ -7,7 +7,16 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from typing_extensions import override
 
 from app.kernel.scopes import scope_hash
-from app.kernel.wire.archived import ArchivedRow, Count, Digest, Moment, Past, Position, Retry
+from app.kernel.wire.archived import (
+    ArchivedRow,
+    Count,
+    Digest,
+    Moment,
+    Past,
+    Position,
+    Retry,
+    UtcOffset,
+)
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.scalars import Timestamp, one_of
@@ -270,6 +279,7 @@ class ArchivedStreamEvent(ArchivedRow):
     seq: Position
     event_id: Annotated[str, Field(min_length=1, max_length=256)] | None
     event_time: Moment | None
+    utc_offset: UtcOffset | None
     arrival_time: Past
     content: Content
     content_bytes: Count

@@ -25,7 +25,7 @@ from app.memory.memories.services.memories import MemoryService, finish_with_mem
 from app.memory.memories.services.versions import find_known, find_version
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Action, Change
+from app.memory.memories.store.changes import Action, Change, Hold
 from app.memory.memories.store.columns import content_of, wire_names
 from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -202,6 +202,7 @@ class RevisionService:
                 ),
                 vector=vector,
                 restores=revision.revision_id,
+                hold=Hold.SET,
             )
             written = await ledger.change(session, writing, change)
             return await finish_with_memory(session, new, writing, written.row)

@@ -153,7 +153,9 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
     if operation["error"]:
         raise refusal_of(operation)
     changes = await bank.changes(operation)
-    reasons: Mapping[str, int] = operation["metadata"]["droppedFactCounts"] or {}
+    metadata = operation["metadata"]
+    reasons = Counter[str](metadata["droppedFactCounts"] or {})
+    reasons.update(metadata["droppedFieldCounts"] or {})
     not_stored = max(sum(reasons.values()), (facts or 0) - len(changes))
     text = texts.change_lines(changes, not_stored, reasons)
     result = {"memories": changes, "not_stored": not_stored, "operation": name}

@@ -73,11 +73,16 @@ async def test_operations_are_found_and_tell_how_they_ended(
     purge = {"filter": 'scope.user_id="42"', "force": True}
     ok(await client.post("/memories:purge", json=purge))
     assert "DELETED 1" in (await page(viewer, f"{OPERATIONS}?kind=memories.purge")).text
-    counts = {"unsupportedFactCount": 2, "droppedFactCounts": {"NO_QUOTE": 1, "OTHER": 1}}
+    counts = {
+        "unsupportedFactCount": 2,
+        "droppedFactCounts": {"NO_QUOTE": 1, "OTHER": 1},
+        "droppedFieldCounts": {"BAD_VALUE": 3},
+    }
     await overwrite(database, made.rpartition("/")[2], details=counts)
     assert "dropped 2" in (await page(viewer, f"{OPERATIONS}?state=SUCCEEDED")).text
     detail = await page(viewer, made)
     assert "OTHER: 1; the talk does not say it in these words: 1" in detail.text
+    assert "the field does not accept the value: 3" in detail.text
     assert "SUCCEEDED" in detail.text
     assert _TEA in detail.text
     assert any(link.startswith(f"{MEMORIES}/") for link in detail.links)

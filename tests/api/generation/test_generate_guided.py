@@ -142,9 +142,9 @@ async def test_without_memories_in_words_there_are_only_fields(
     await configure(client, customizationConfigs=[config], structuredMemoryConfigs=[PROFILE])
     script += [{"fields": [field("person", "employer", "Initech", "at Initech")]}]
     await run(client, runner, said("I work at Initech."))
-    told = model.prompts[0].instructions
-    assert "person.employer (string): where the user works" in told
-    assert "facts:" not in told
+    (prompt,) = model.prompts
+    assert "person.employer (string): where the user works" in prompt.text
+    assert "facts:" not in prompt.instructions
     (memory,) = ok(await client.get("/memories"))["memories"]
     assert memory["structuredContent"]["data"] == {"employer": "Initech"}
     assert "fact" not in memory
@@ -172,7 +172,7 @@ async def test_a_bank_chooses_its_model(
     assert operation["metadata"]["author"] == operation["response"]["author"] == "scripted:other"
     (memory,) = ok(await client.get("/memories"))["memories"]
     (revision,) = await history(client, path_of(memory["name"]))
-    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "2")
+    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "3")
     assert len(other.asked) == 1
 
 

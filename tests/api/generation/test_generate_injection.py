@@ -84,8 +84,10 @@ ASKED = [
 ]
 """What users plainly ask for themselves is no attack, and is done."""
 _LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
-_SHOWN = re.compile(r"^(m\d+)[^:]*: ", re.MULTILINE)
-_NEW = re.compile(r"^(\d+)(?: FORGET)?(?: \d{4}-\d\d-\d\d)?(?: <[^<>]*>)*: ", re.MULTILINE)
+_SHOWN = re.compile(r"^(m\d+)(?: [\d:-]+)*: ", re.MULTILINE)
+_NEW = re.compile(
+    r"^(\d+)(?: FORGET)?(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?(?: <[^<>]*>)*: ", re.MULTILINE
+)
 
 
 def _extracted(text: str) -> Json:

@@ -48,7 +48,7 @@ async def test_a_merge_keeps_all_and_is_one_revision(
         "action": "UPDATED",
         "previousRevision": oldest["name"],
     }
-    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "2")
+    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
     assert newest["extractedMemories"] == [{"fact": COFFEE, "context": COFFEE}]
     assert newest["operation"] == operation["name"]
     assert newest["description"] == "mine"
@@ -260,7 +260,7 @@ async def test_a_model_sees_as_much_history_as_the_bank_says(
     await run(client, runner, said(COFFEE))
     told = model.prompts[1].text.splitlines()[-1]
     before = " (before: I like rum. | I like water.)" if shown > 1 else ""
-    assert told == f"m1 2026-01-15: {TEA}{before}"
+    assert told == f"m1 2026-01-15 12:00: {TEA}{before}"
 
 
 async def test_disabled_consolidation_compares_with_no_memory(

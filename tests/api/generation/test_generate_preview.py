@@ -129,7 +129,7 @@ async def test_a_model_plans_and_its_costs_are_shown(
     assert (change["before"]["fact"], change["after"]["fact"]) == (PARIS, BERLIN)
     assert operation["response"]["author"] == "scripted:1"
     metadata = operation["metadata"]
-    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("2", 2)
+    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("3", 2)
     spent = metadata["inputTokenCount"] + 2 * metadata["outputTokenCount"]
     assert metadata["cost"] == {"amount": pytest.approx(spent / 1e6), "currency": "USD"}
 
@@ -186,6 +186,23 @@ async def test_an_erased_memory_lives_on_in_no_preview(
     assert left["done"]
     assert left["response"] == {"@type": told["response"]["@type"], "withdrawn": True}
     # The others go along: any of them may say what the memory said.
+    assert "Globex" not in await _stored(database)
+
+
+async def test_a_preview_of_dropped_fields_alone_is_withdrawn_too(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    entry = {"schemaConfigs": [{"id": "person", "schema": schema}]}
+    facts_off = {"disableNaturalLanguageMemories": True}
+    await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[facts_off])
+    (made,) = (await run(client, runner, said("I work at Initech.")))["response"][
+        "generatedMemories"
+    ]
+    told = await _preview(client, runner, said("I left Globex."))
+    assert [one["reason"] for one in told["response"]["droppedFields"]] == ["NOT_PRESENT"]
+    assert told["response"].keys() == {"@type", "author", "droppedFields"}
+    ok(await client.delete(path_of(made["memory"]["name"]), params={"permanent": True}))
     assert "Globex" not in await _stored(database)
 
 

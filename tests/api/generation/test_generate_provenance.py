@@ -221,7 +221,8 @@ async def test_they_are_told_with_explain_alone(client: httpx.AsyncClient, runne
     for body in (search, search, {}):
         (plain,) = await retrieve(client, **body)
         assert "explanation" not in plain
-        assert plain["memory"].keys().isdisjoint({"source", "position", "eventTime", "sourceEvent"})
+        assert plain["memory"].keys().isdisjoint({"source", "position", "sourceEvent"})
+        assert plain["memory"]["eventTime"] == MAY
         (told,) = await retrieve(client, explain=True, **body)
         assert told["memory"] == plain["memory"]
         assert told["explanation"]["eventTime"] == MAY
@@ -238,7 +239,7 @@ async def test_what_comes_from_nowhere_tells_nothing(client: httpx.AsyncClient) 
 
 
 async def test_nobody_names_them_but_by_metadata(client: httpx.AsyncClient) -> None:
-    for field in ("source", "position", "eventTime"):
+    for field in ("source", "position"):
         body = {"fact": TEA, "scope": USER, field: "1"}
         assert field_of(await client.post("/memories", json=body)) == field
 

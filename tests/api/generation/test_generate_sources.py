@@ -82,6 +82,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "createTime": "2026-01-15T12:00:00Z",
         "updateTime": "2026-01-15T12:00:00Z",
         "etag": "1",
+        "eventTime": "2026-01-15T12:00:00Z",
     }
 
 

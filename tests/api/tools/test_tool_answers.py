@@ -77,6 +77,22 @@ async def test_a_field_of_a_profile_has_no_text_to_replace(client: httpx.AsyncCl
     assert [one["fact"] for one in shown["result"]["revisions"]] == ["", '{"employer": "Initech"}']
 
 
+async def test_a_field_that_was_left_as_it_was_is_told(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    schemas = [{"schemaConfigs": [{"id": "person", "schema": schema}]}]
+    facts_off = [{"disableNaturalLanguageMemories": True}]
+    await configure(client, structuredMemoryConfigs=schemas, customizationConfigs=facts_off)
+    for text, expected in (
+        ("I work at Initech.", "Initech"),
+        ("I left Globex.", "Not stored: 1 (NOT_PRESENT 1)."),
+    ):
+        asked = {"messages": [{"role": "user", "text": text}]}
+        told = ok(await while_working(runner, call(client, "learn_from_conversation", asked)))
+        assert expected in told["text"]
+
+
 async def test_a_search_that_did_not_reach_all_conversations_says_so(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

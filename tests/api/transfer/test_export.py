@@ -165,6 +165,7 @@ async def test_options_leave_parts_out_and_count_them(
         "memory",
         "stream",
         "streamEvent",
+        "readLine",
         "operation",
         "usage",
     }

@@ -68,6 +68,7 @@ async def test_a_second_export_is_equal_after_its_header(
         "summary",
         "stream",
         "streamEvent",
+        "readLine",
         "namespace",
         "artifact",
         "page",

@@ -8,6 +8,7 @@ import pytest
 from app.language.facts import MANAGED_TOPICS, PREFERENCES, Topic
 from app.memory.generation.logic.checks import Checked, checked
 from app.memory.generation.logic.chunks import TranscriptLine
+from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedFact
 from app.memory.generation.logic.sources import Sources
@@ -96,12 +97,7 @@ def test_what_nobody_said_is_dropped_with_its_reason(
 
 def test_the_detail_of_a_drop_is_named() -> None:
     (one,) = found(sources("I have dogs."), "I have 170 dogs.", "I have dogs").dropped
-    assert one.to_json() == {
-        "fact": "I have 170 dogs.",
-        "quote": "I have dogs",
-        "reason": "FOREIGN_NUMBER",
-        "detail": "170",
-    }
+    assert one == Dropped("I have 170 dogs.", "I have dogs", "FOREIGN_NUMBER", "170")
 
 
 @pytest.mark.parametrize(

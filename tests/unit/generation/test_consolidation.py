@@ -1,6 +1,6 @@
 """The second call: when it is needed, and what it shows of the facts and memories."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -14,7 +14,7 @@ from app.memory.generation.services.consolidation import Consolidation, compared
 from app.memory.generation.services.neighbours import NearMemories
 from tests.support.scripted import verdict, verdicts
 
-NEAREST = Neighbour("a", 1, "I like green tea.", 0.3, changed_on=date(2026, 1, 9))
+NEAREST = Neighbour("a", 1, "I like green tea.", 0.3, rests_on=datetime(2026, 1, 9, tzinfo=UTC))
 FARTHEST = Neighbour("b", 1, "I like black tea.", 0.6)
 TODAY = date(2026, 1, 15)
 CAPS = Caps(5, 20)

@@ -22,7 +22,7 @@ def test_each_kind_of_change() -> None:
         Verdict("UPDATE", (0, 1), "said again", "m1", "I like tea."),
     )
     assert changes == [
-        PlannedChange("CREATED", None, None, "I live in Rome.", (), (_ROME,), "new", 0),
+        PlannedChange("CREATED", None, None, "I live in Rome.", (), (_ROME,), "new", (0,)),
         PlannedChange(
             "UPDATED",
             "m1",
@@ -31,7 +31,7 @@ def test_each_kind_of_change() -> None:
             (PREFERENCES,),
             (_TEA, _ROME),
             "said again",
-            0,
+            (0, 0),
         ),
     ]
 

@@ -1,7 +1,7 @@
 """What models are told: short, and nothing in the data can pass for more than data."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -59,13 +59,12 @@ def test_a_generation_of_six_messages_and_five_neighbours_is_short() -> None:
         "Good to hear. I will keep that in mind for your calendar.",
     ]
     lines = [TranscriptLine(n, n % 2 == 0, text, NOW) for n, text in enumerate(said)]
-    day = date(2026, 1, 15)
     facts = [
-        ShownFact(f"I have something lasting to say about work {n}.", text, "", day)
+        ShownFact(f"I have something lasting to say about work {n}.", text, "", NOW.date(), NOW)
         for n, text in enumerate(said[::2])
     ]
     shown = [
-        ShownMemory(f"m{n}", "I work night shifts at the hospital in Berlin.", day)
+        ShownMemory(f"m{n}", "I work night shifts at the hospital in Berlin.", NOW)
         for n in range(5)
     ]
     first = _tokens(extraction(guide()), conversation(lines, guide()), _schema(Facts))
@@ -105,9 +104,16 @@ def test_examples_are_told_also_those_of_nothing() -> None:
 
 
 def test_fields_alone_ask_for_no_facts() -> None:
-    told = extraction(guide(topics=(), fields=("person.age (integer): how old",)))
-    assert "person.age (integer): how old" in told
-    assert "facts:" not in told
+    fields = guide(topics=(), fields=("person.age (integer): how old = 34",))
+    assert "facts:" not in extraction(fields)
+    assert "fields:" in extraction(fields)
+    assert conversation([users("Hi")], fields).splitlines() == [
+        "Today: 2026-01-15 Thu",
+        "Fields:",
+        "person.age (integer): how old = 34",
+        "Conversation:",
+        "0 U: Hi",
+    ]
 
 
 def test_dates_are_those_of_the_time_zone() -> None:

@@ -1,4 +1,4 @@
-"""Values of profiles rest on what users said, and go only where users take them back."""
+"""Statements of a model about profiles: exact checks alone decide what is carried out."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,11 +8,11 @@ import pytest
 
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.fields import plan_fields
-from app.memory.generation.logic.profiles import FieldValue, schemas_for, stored_fields
+from app.memory.generation.logic.profiles import StoredField, schemas_for
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedField
 from app.memory.generation.logic.sources import Sources
-from app.memory.generation.logic.values import grounded_values
+from app.memory.generation.logic.values import Grounded, ShownFields, grounded_values
 from app.platform.engines.logic.config import MemoryBankConfig
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)  # a Thursday
@@ -32,6 +32,16 @@ PROPERTIES: dict[str, Any] = {
     "nut_free": {"type": "boolean", "description": "eats no nuts"},
     **dict.fromkeys(("pets", "allergies", "hobbies"), TEXTS),
     "pair": {**TEXTS, "minItems": 2},
+    "days": {"type": "array", "items": {"enum": ["mon", "tue"]}, "maxItems": 2},
+    "next_visit": {"type": "string", "format": "date-time"},
+    "kids": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name"],
+        },
+    },
     "address": {
         "type": "object",
         "properties": {"street": {"type": "string"}, "zip": {"type": "integer"}},
@@ -54,25 +64,28 @@ PROPERTIES: dict[str, Any] = {
 
 
 def sources(*said: str, files: frozenset[int] = frozenset()) -> Sources:
-    """Return what was said in turn; what begins with "A:" a model said."""
+    """Return what was said in turn; what begins with "A:" a model said, with "R:" was read."""
     lines = [
-        TranscriptLine(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
+        TranscriptLine(
+            n, not text.startswith("A:"), text[2:].strip(), NOW, is_context=text.startswith("R:")
+        )
+        if text[:2] in {"A:", "R:"}
+        else TranscriptLine(n, is_users=True, text=text, time=NOW)
         for n, text in enumerate(said)
     ]
     return Sources(tuple(lines), GUIDE, files)
 
 
-def read(
-    given: Sources, name: str, value: str, quote: str, line: int = 0, *, clear: bool = False
-) -> list[FieldValue]:
-    one = ExtractedField(profile="p", field=name, value=value, quote=quote, line=line, clear=clear)
-    return grounded_values([one], given, [SCHEMA], GUIDE)
+def read(given: Sources, name: str, value: str, quote: str, line: int = 0, **more: Any) -> Grounded:
+    known = more.pop("present", ShownFields())
+    one = ExtractedField(profile="p", field=name, value=value, quote=quote, line=line, **more)
+    return grounded_values([one], given, [SCHEMA], known)
 
 
-def value_of(*said: str, field: str, value: str, quote: str = "") -> object:
-    """Return what is believed of a field that rests on the last thing said."""
-    found = read(sources(*said), field, value, quote or said[-1], len(said) - 1)
-    return found[0].value if found else None
+def outcome(*said: str, field: str, value: str, quote: str | None = None) -> object:
+    """Return what is believed of a field that rests on the last thing said, or why nothing is."""
+    found = read(sources(*said), field, value, said[-1] if quote is None else quote, len(said) - 1)
+    return found.values[0].value if found.values else found.dropped[0].reason
 
 
 @pytest.mark.parametrize(
@@ -89,28 +102,26 @@ def value_of(*said: str, field: str, value: str, quote: str = "") -> object:
         ("I make 50k a year.", "salary", "50000", 50_000),
         ("I make 50,000 a year.", "salary", "50000", 50_000),
         ("Ich bin 1,80 groß.", "height", "1.8", 1.8),
+        ("I'm 5'11\".", "height", "1.8", 1.8),
         ("I was born in 1985.", "birth_year", "1985", 1985),
         ("I was born on May 3rd, 1990.", "birthday", "1990-05-03", "1990-05-03"),
         ("Ich wurde am 3. Mai 1990 geboren.", "birthday", "1990-05-03", "1990-05-03"),
         ("My birthday is tomorrow.", "birthday", "2026-01-16", "2026-01-16"),
+        ("See you on Friday at 9.", "next_visit", "2026-01-16T09:00:00Z", "2026-01-16T09:00:00Z"),
         ("Call +49 (170) 123-456.", "phone", "+49170123456", "+49170123456"),
         ("Please be formal.", "tone", "FORMAL", "formal"),
         ("Soy vegetariana.", "diet", "vegetarian", "vegetarian"),
-        ("Ich lebe vegetarisch.", "diet", "vegetarian", "vegetarian"),
+        ("And I eat steak these days.", "diet", "omnivore", "omnivore"),
         ("I quit smoking.", "smokes", "false", False),
-        ("I don't smoke.", "smokes", "false", False),
-        ("I smoke.", "smokes", "true", True),
         ("I can't stop smoking.", "smokes", "true", True),
-        ("I am a VIP customer.", "vip", "true", True),
+        ("No more cigarettes for me.", "smokes", "false", False),
         ("I cannot eat nuts.", "nut_free", "true", True),
         ("I have a cat and a dog.", "pets", '["cat", "dog"]', ["cat", "dog"]),
-        ("I like tea, no milk.", "note", "tea, no milk", "tea, no milk"),
-        ("I prefer the aisle seat.", "note", "prefers aisle seats", "prefers aisle seats"),
-        ("No, I live in Paris.", "city", "Paris", "Paris"),
-        ("No I live in Paris.", "city", "Paris", "Paris"),
-        ("I'm not from Rome, I live in Paris.", "city", "Paris", "Paris"),
+        ("I have a cat and a dog.", "pets", "cat, dog", ["cat", "dog"]),
+        ("I come on Mondays.", "days", "Mon", ["mon"]),
+        ("No, not Rome, I live in Paris.", "city", "Paris", "Paris"),
+        ("I live in Deutschland's capital.", "city", "Berlin", "Berlin"),
         ("My doctor said I have asthma.", "note", "asthma", "asthma"),
-        ('My dog is called "Rex".', "pets", "Rex", ["Rex"]),
         ("我住在北京,喜欢茶。", "city", "北京", "北京"),
         (
             "I live at 12 Main Street, 62704.",
@@ -120,162 +131,144 @@ def value_of(*said: str, field: str, value: str, quote: str = "") -> object:
         ),
     ],
 )
-def test_a_value_that_was_said_fills_its_field(
+def test_a_value_that_rests_on_the_user_s_words_fills_its_field(
     said: str, field: str, value: str, expected: object
 ) -> None:
-    assert value_of(said, field=field, value=value) == expected
+    assert outcome(said, field=field, value=value) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "field", "value"),
+    ("said", "field", "value", "reason"),
     [
-        ("I work at Initech.", "employer", "Globex"),
-        ("I work at Initech.", "employer", ""),
-        ("I work at Initech.", "unknown", "Initech"),
-        ("I work at Initech.", "age", "many"),
-        ("I work at Initech.", "tone", "rude"),
-        ("I work at Initech.", "pets", '["Initech", "wolf"]'),
-        ("I like tea.", "age", "25"),
-        ("I like tea.", "tier", "admin"),
-        ("I like tea.", "vip", "true"),
-        ("I like tea.", "smokes", "false"),
-        ("I smoke.", "smokes", "false"),
-        ("I do not smoke.", "smokes", "true"),
-        ("I was born in 1985.", "birth_year", "1958"),
-        ("I was born in 1985.", "birthday", "1985-01-01"),
-        ("I was born on May 3rd.", "birthday", "1990-05-03"),
-        ("I like tea.", "birthday", "2026-01-15"),
-        ("I like Berlin.", "city", "Berlin, capital of crime and murder"),
-        ("I eat meat.", "note", "no meat"),
-        ("I'm thirty-four.", "age", "4"),
-        ("我住在北京。", "city", "上海"),
-        # What is denied, reported or quoted is not so.
-        ("I don't live in Berlin.", "city", "Berlin"),
-        ("I no longer work at Initech.", "employer", "Initech"),
-        ("Ich wohne nicht in Berlin.", "city", "Berlin"),
-        ("No vivo en Madrid.", "city", "Madrid"),
-        ("Je n'habite pas à Paris.", "city", "Paris"),
-        ("I'm not allergic to nuts.", "allergies", "nuts"),
-        ("I stopped playing tennis.", "hobbies", "tennis"),
-        ("Tom said I live in Rome.", "city", "Rome"),
-        ("Tom meint, dass ich in Rom wohne.", "city", "Rom"),
-        ("Según Tom, vivo en Roma.", "city", "Roma"),
-        ("Tom dit que j'habite à Rome.", "city", "Rome"),
-        ('He wrote: "My name is Tom Smith."', "full_name", "Tom Smith"),
+        ("I work at Initech.", "employer", "", "BAD_VALUE"),
+        ("I work at Initech.", "unknown", "Initech", "UNKNOWN_FIELD"),
+        ("I work at Initech.", "age", "many", "BAD_VALUE"),
+        ("I work at Initech.", "tone", "rude", "BAD_VALUE"),
+        ("I come on Sundays.", "days", "sun", "BAD_VALUE"),
+        ("I like tea.", "age", "25", "FOREIGN_NUMBER"),
+        ("I was born in 1985.", "birth_year", "1958", "FOREIGN_DATE"),
+        ("I was born in 1985.", "birthday", "1985-01-01", "FOREIGN_DATE"),
+        ("I was born on May 3rd.", "birthday", "1990-05-03", "FOREIGN_DATE"),
+        ("I was born in May.", "birthday", "in May", "BAD_VALUE"),
+        ("Mail me.", "note", "ann@example.com", "FOREIGN_NUMBER"),
+        ("I have a cat.", "kids", '[{"name": "Ana", "age": 9}]', "FOREIGN_NUMBER"),
+        ("I have a cat.", "kids", '[{"age": 9}]', "BAD_VALUE"),
     ],
 )
-def test_a_value_that_was_not_said_or_does_not_fit_is_dropped(
-    said: str, field: str, value: str
+def test_a_value_that_does_not_fit_is_dropped_with_its_reason(
+    said: str, field: str, value: str, reason: str
 ) -> None:
-    assert value_of(said, field=field, value=value) is None
+    assert outcome(said, field=field, value=value) == reason
 
 
-def test_only_the_user_s_own_words_may_be_quoted() -> None:
-    assert value_of("Tom said I live in Rome.", field="city", value="Rome", quote="I live") is None
-    assert value_of("I like Rome.", field="city", value="Rome", quote="live in Rome") is None
-    assert value_of("A: You live in Rome.", field="city", value="Rome") is None
+def test_only_what_users_say_now_may_be_quoted() -> None:
+    assert outcome("I like Rome.", field="city", value="Rome", quote="I live") == "NO_QUOTE"
+    assert outcome("A: You live in Rome.", field="city", value="Rome") == "NO_QUOTE"
+    known = outcome("R: I live in Rome.", field="city", value="Rome", quote="live in Rome")
+    assert known == "ALREADY_READ"
 
 
-@pytest.mark.parametrize("yes", ["Yes", "Yes, I do.", "Genau!", "Sí, claro.", "Oui."])
-def test_a_yes_says_what_it_answers(yes: str) -> None:
-    asked = ("A: Do you live in Berlin and smoke?", yes)
-    assert value_of(*asked, field="city", value="Berlin") == "Berlin"
-    assert value_of(*asked, field="smokes", value="true") is True
-    assert value_of(*asked, field="smokes", value="false") is None
-    assert value_of("A: Berlin?", "Well.", yes, field="city", value="Berlin") is None
-
-
-@pytest.mark.parametrize("no", ["No", "No, I live in Paris.", "Nein!", "Non."])
-def test_a_no_does_not(no: str) -> None:
-    asked = ("A: Do you live in Berlin and smoke?", no)
-    assert value_of(*asked, field="city", value="Berlin") is None
-    assert value_of(*asked, field="smokes", value="false") is False
-    assert value_of(*asked, field="smokes", value="true") is None
-
-
-def test_what_was_said_before_counts_where_the_quote_points_to_it() -> None:
-    said = ("I love Berlin.", "A: Great!")
-    assert value_of(*said, "I live there.", field="city", value="Berlin") == "Berlin"
-    assert value_of(*said, "I like tea.", field="city", value="Berlin") is None
-    pets = value_of("I have a cat.", "And a dog.", field="pets", value='["cat", "dog"]')
-    assert pets == ["cat", "dog"]
+def test_a_number_may_come_from_the_question_from_other_lines_and_from_the_present_value() -> None:
+    assert outcome("A: Are you 34?", "Yes.", field="age", value="34") == 34
+    assert outcome("I am 34.", "I said so.", field="age", value="34") == 34
+    assert outcome("I have one cat.", "I like tea.", field="age", value="34") == "FOREIGN_NUMBER"
+    given = sources("Bruno is my younger child.")
+    value = '[{"name": "Ana", "age": 6}, {"name": "Bruno", "age": 3}]'
+    assert not read(given, "kids", value, "my younger child").values
+    assert read(given, "kids", value, "my younger child", present=KIDS).values
 
 
 def test_what_a_file_says_cannot_be_looked_up() -> None:
     given = sources("Look!", files=frozenset({0}))
-    assert read(given, "full_name", "Ann Lee", "")
-    assert not read(given, "full_name", "Ann Lee", "", 1)
+    assert read(given, "full_name", "Ann Lee", "").values
+    assert read(given, "age", "34", "").values
+    assert not read(given, "full_name", "Ann Lee", "", 1).values
 
 
-def left(said: str, field: str, data: Any, value: str, quote: str = "") -> Any:
-    """Return what a field keeps after a model says that its user takes a value back."""
-    values = read(sources(said), field, value, quote or said, clear=True)
-    stored = stored_fields("m", 1, {"schemaId": "p", "data": {field: data}})
-    changes = plan_fields(values, stored, max_deletes=5, schemas=[SCHEMA])
-    return changes[0].data.get(field) if changes else data
+def held(field: str, value: Any) -> StoredField:
+    return StoredField("m", 1, "p", field, value)
+
+
+def present(field: str, value: Any, shown: Any = None) -> ShownFields:
+    return ShownFields([held(field, value)], [held(field, value if shown is None else shown)])
+
+
+FAMILY = [{"name": "Ana", "age": 6}, {"name": "Bruno", "age": 3}]
+KIDS = present("kids", FAMILY)
+
+
+def after(known: ShownFields, action: str, value: str = "", item: str = "") -> Any:
+    """Return what a field has after a statement, or why it stays."""
+    field, quote = known.stored[0].field, "Ana turned 7, Cleo is 2."
+    done = read(sources(quote), field, value, quote, action=action, item=item, present=known)
+    planned = plan_fields(done.values, known.stored, max_deletes=5, schemas=[SCHEMA])
+    if dropped := [*done.dropped, *planned.dropped]:
+        return dropped[0].reason
+    return planned.changes[0].data.get(field) if planned.changes else known.stored[0].value
 
 
 @pytest.mark.parametrize(
-    ("said", "field", "data", "value", "expected"),
+    ("action", "value", "item", "expected"),
     [
-        ("I stopped playing tennis.", "hobbies", ["tennis", "chess"], "tennis", ["chess"]),
-        ("I stopped playing tennis.", "hobbies", ["tennis", "chess"], "", ["chess"]),
-        ("I stopped playing tennis.", "pair", ["tennis", "chess"], "tennis", ["chess"]),
-        ("Ich spiele kein Tennis mehr.", "hobbies", ["Tennis", "Lesen"], "Tennis", ["Lesen"]),
-        ("Ya no juego al tenis.", "hobbies", ["tenis", "leer"], "tenis", ["leer"]),
-        ("Je ne joue plus au tennis.", "hobbies", ["tennis", "lire"], "tennis", ["lire"]),
-        ("I am not allergic to nuts.", "allergies", ["nuts", "milk"], "", ["milk"]),
-        ("I'm not allergic to nuts.", "allergies", ["nuts", "milk"], "nuts, milk", ["milk"]),
-        ("Please forget my allergies.", "allergies", ["nuts", "milk"], "", None),
-        ("Can you forget my allergies?", "allergies", ["nuts", "milk"], "", None),
-        ("Kannst du meine Allergien vergessen?", "allergies", ["Nüsse"], "", None),
-        ("¿Puedes olvidar mis alergias?", "allergies", ["nueces"], "", None),
-        ("Peux-tu oublier mes loisirs ?", "hobbies", ["tennis"], "", None),
-        ("I no longer live in Munich.", "city", "Munich", "Munich", None),
-        ("I no longer live in Munich.", "city", "Munich", "", None),
-        ("I left Acme.", "employer", "Acme", "", None),
+        ("add", '{"name": "Cleo", "age": 2}', "", [*FAMILY, {"name": "Cleo", "age": 2}]),
+        ("add", '{"name": "Ana", "age": 7}', "", [{"name": "Ana", "age": 7}, FAMILY[1]]),
+        ("set", '[{"name": "ana", "age": 7}]', "", [{"name": "ana", "age": 7}, FAMILY[1]]),
+        ("change", '{"age": "7"}', "Ana", [{"name": "Ana", "age": 7}, FAMILY[1]]),
+        ("change", '{"name": "Ana", "age": 7}', "", [{"name": "Ana", "age": 7}, FAMILY[1]]),
+        ("change", '{"name": "Anna"}', "ana", [{"name": "Anna", "age": 6}, FAMILY[1]]),
+        ("change", '{"age": 7}', "Cleo", "NOT_PRESENT"),
+        ("change", '{"age": "old"}', "Ana", "BAD_VALUE"),
+        ("change", "", "Ana", "BAD_VALUE"),
+        ("change", '{"age": 48}', "Ana", "FOREIGN_NUMBER"),
+        ("remove", "", "Bruno", FAMILY[:1]),
+        ("remove", "Bruno", "", FAMILY[:1]),
+        ("remove", '{"name": "Bruno", "age": 3}', "", FAMILY[:1]),
+        ("remove", "", "Cleo", "NOT_PRESENT"),
+        ("clear", "", "Bruno", FAMILY[:1]),
+        ("clear", "", "", None),
     ],
 )
-def test_what_users_take_back_goes(
-    said: str, field: str, data: Any, value: str, expected: Any
+def test_a_list_of_objects_changes_by_item(
+    action: str, value: str, item: str, expected: Any
 ) -> None:
-    assert left(said, field, data, value) == expected
+    assert after(KIDS, action, value, item) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "field", "data", "value"),
+    ("action", "value", "item", "expected"),
     [
-        ("I left the city of Berlin.", "home", "munich", "Berlin"),
-        ("I left the city of Berlin.", "home", "munich", ""),
-        ("I am not allergic to nuts.", "allergies", ["milk", "eggs"], ""),
-        ("I am not allergic to nuts.", "allergies", ["milk"], "milk"),
-        ("No, my allergies are terrible.", "allergies", ["nuts"], ""),
-        ("I never want to leave Munich.", "city", "Munich", "Munich"),
-        ("I never want to leave Munich.", "city", "Munich", ""),
-        ("Munich is not far from here, I live there.", "city", "Munich", "Munich"),
-        ("I no longer like Munich.", "city", "Munich", "Munich"),
-        ("Ich will München nie verlassen.", "city", "München", "München"),
-        ("No quiero dejar Madrid.", "city", "Madrid", "Madrid"),
-        ("Je ne veux pas quitter Lyon.", "city", "Lyon", "Lyon"),
-        ("Forget my allergies? No way.", "allergies", ["nuts"], ""),
-        ("Do not forget my allergies.", "allergies", ["nuts"], ""),
-        ("Tom said I no longer live in Munich.", "city", "Munich", "Munich"),
-        ('He said: "Please forget my allergies."', "allergies", ["nuts"], ""),
-        ("I stopped playing tennis and started chess.", "hobbies", ["chess"], "chess"),
-        ("I sold my tennis racket.", "hobbies", ["tennis"], "tennis"),
+        ("add", "dog", "", ["cat, old", "bird", "dog"]),
+        ("add", "dog, small", "", ["cat, old", "bird", "dog, small"]),
+        ("add", '["dog", "fish"]', "", ["cat, old", "bird", "dog", "fish"]),
+        ("add", "Bird", "", ["cat, old", "bird"]),
+        ("change", "cat, very old", "cat, old", ["cat, very old", "bird"]),
+        ("remove", "cat, old", "", ["bird"]),
+        ("remove", "", "Bird.", ["cat, old"]),
+        ("remove", '["bird", "cat, old"]', "", None),
+        ("remove", "dog", "", "NOT_PRESENT"),
     ],
 )
-def test_nothing_goes_that_was_not_taken_back(said: str, field: str, data: Any, value: str) -> None:
-    assert left(said, field, data, value) == data
+def test_a_list_of_texts_changes_by_item(action: str, value: str, item: str, expected: Any) -> None:
+    assert after(present("pets", ["cat, old", "bird"]), action, value, item) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "quote"),
-    [
-        ("Never forget my allergies.", "forget my allergies"),
-        ("Tom said forget my allergies.", "forget my allergies"),
-        ("Forget my allergies? No way.", "Forget my allergies"),
-    ],
+    ("action", "expected"),
+    [("set", "Rome"), ("add", "Rome"), ("change", "Rome"), ("clear", None), ("remove", None)],
 )
-def test_a_part_of_a_sentence_takes_nothing_back(said: str, quote: str) -> None:
-    assert left(said, "allergies", ["nuts"], "", quote) == ["nuts"]
+def test_a_field_that_is_no_list_is_set_or_cleared(action: str, expected: Any) -> None:
+    assert after(present("city", "Oslo"), action, "Rome") == expected
+
+
+def test_an_item_is_named_as_the_model_was_shown_it() -> None:
+    known = present("pets", ["cat 4111", "dog"], ["cat [CARD]", "dog"])
+    assert after(known, "remove", "cat [CARD]") == ["dog"]
+    assert after(known, "change", "bird", "cat [CARD]") == ["bird", "dog"]
+
+
+def test_bounds_of_lists_are_kept() -> None:
+    assert after(present("days", ["mon", "tue"]), "add", "wed") == "BAD_VALUE"
+    quote = "I like tea."
+    done = read(sources(quote), "pair", "tea", quote, action="add")
+    planned = plan_fields(done.values, [], max_deletes=5, schemas=[SCHEMA])
+    assert [one.reason for one in planned.dropped] == ["BAD_VALUE"]

@@ -30,7 +30,7 @@ from app.memory.memories.schemas.memories import (
 from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Change, ChangeContext, Creation
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, Hold
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
@@ -294,6 +294,7 @@ def _changing(row: MemoryRow, wanted: Creation) -> Change:
         vector=wanted.vector,
         is_undeletion=row.delete_time is not None,
         times=wanted.times,
+        hold=Hold.SET,
     )
 
 

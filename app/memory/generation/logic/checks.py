@@ -54,15 +54,13 @@ class _Check:
     sources: Sources
     guide: Guide
     most_chars: int
-    _origins: dict[int, Origin] = field(default_factory=dict)
 
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
         turn = self.sources.turn_of(said.quote, said.line)
-        if turn is None:
-            return Dropped(fact, said.quote, "NO_QUOTE")
-        if not 0 < len(fact) <= self.most_chars:
-            return Dropped(fact[: self.most_chars], said.quote, "BAD_LENGTH")
+        fault = self._fault(fact, turn)
+        if turn is None or fault is not None:
+            return Dropped(fact[: self.most_chars], said.quote, fault or "NO_QUOTE")
         candidate = Candidate(
             fact, (), said.quote, turn, forget=said.forget, said_on=self.sources.day(turn)
         )
@@ -77,10 +75,18 @@ class _Check:
         candidate = replace(candidate, topics=topics)
         return candidate if turn in self.sources.files else self._verify(candidate)
 
+    def _fault(self, fact: str, turn: int | None) -> DropReason | None:
+        """Return the reason to drop a fact of a turn without a further look, or None."""
+        if turn is None:
+            return "NO_QUOTE"
+        if turn in self.sources.context:
+            return "ALREADY_READ"
+        return None if 0 < len(fact) <= self.most_chars else "BAD_LENGTH"
+
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
         """Check the details of a fact, then look for marks of doubt."""
         turn, sources = candidate.turn, self.sources
-        origin = self._origin(turn)
+        origin = sources.origin(turn)
         details = list(foreign(candidate.fact, origin))
         if details and not details[0].may_follow:
             reason: DropReason = (
@@ -108,11 +114,6 @@ class _Check:
             doubtful=doubtful,
             question=sources.question(turn) if answers or sources.affirms(turn) else "",
         )
-
-    def _origin(self, turn: int) -> Origin:
-        if turn not in self._origins:
-            self._origins[turn] = self.sources.origin(turn)
-        return self._origins[turn]
 
     @cached_property
     def _by_label(self) -> Mapping[str, Topic]:

@@ -16,12 +16,16 @@ _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 @dataclass(frozen=True)
 class TranscriptLine:
-    """The text of one turn, or a part of a long one; only a user's lines are sources."""
+    """The text of one turn, or a part of a long one; only a user's lines are sources.
+
+    A user's line that was read before is context, as an assistant's is.
+    """
 
     turn: int
     is_users: bool
     text: str
     time: datetime | None = None
+    is_context: bool = False
 
     @property
     def tokens(self) -> int:
@@ -58,7 +62,7 @@ def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pi
 
 
 def _has_source(piece: Sequence[TranscriptLine]) -> bool:
-    return any(line.is_users for line in piece)
+    return any(line.is_users and not line.is_context for line in piece)
 
 
 def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:

@@ -24,6 +24,8 @@ from app.memory.generation.logic.specifics import Origin
 
 MAX_SHOWN_CHARS = 600
 """Characters of a memory that a model is shown; rewriting a longer one would lose text."""
+MERGED = "merged"
+"""The reason of a change by a fact that adds to a memory."""
 _MAX_REQUEST_CHARS = 200
 _MAX_NEAREST = 3
 
@@ -139,8 +141,7 @@ class _Decisions:
                 self._carry_out(verdict)
         self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
         self._found.dropped = [
-            Dropped(self._facts[n].candidate.fact, self._facts[n].candidate.source, reason)
-            for n, reason in sorted(self._gone.items())
+            _dropped(self._facts[n].candidate, reason) for n, reason in sorted(self._gone.items())
         ]
         self._found.unmet = [
             unmet
@@ -273,7 +274,7 @@ class _Decisions:
             )
             verdict = replace(verdict, candidates=positions)
         else:
-            reason = "merged" if decision.action == "merge" else "replaced"
+            reason = MERGED if decision.action == "merge" else "replaced"
             if new.candidate.forget:
                 # A memory that loses a part counts as a deleted one.
                 self._left[True] -= before is None
@@ -327,6 +328,12 @@ def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:
     if before.action == "DELETE":
         return True
     return verdict.action != "same" and before.fact not in {verdict.text, near.fact}
+
+
+def _dropped(candidate: Candidate, reason: DropReason) -> Dropped:
+    # What the user took back was understood; another model may confirm what this one did not.
+    turn = candidate.turn if reason == "FORGOTTEN" else None
+    return Dropped(candidate.fact, candidate.source, reason, turn=turn)
 
 
 def _unknown_fact(verdict: FactVerdict) -> Refused:

@@ -6,12 +6,14 @@ Source: wire specification, sections 11 and 12.2.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import JsonValue
 
 from app.kernel.wire.json_schema import JsonObject
-from app.kernel.wire.json_values import alike, conforms, is_small, same, spelled, without
-from app.language.taking_back import takes_back
+from app.kernel.wire.json_values import alike, conforms, is_small, same, spelled
+from app.memory.generation.logic.items import found, joined, merged
+from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.memory.generation.logic.profiles import (
     FieldChange,
     FieldValue,
@@ -21,17 +23,26 @@ from app.memory.generation.logic.profiles import (
 )
 
 
+@dataclass(frozen=True)
+class FieldPlan:
+    """The changes to make, and the statements that change nothing."""
+
+    changes: tuple[FieldChange, ...] = ()
+    dropped: tuple[DroppedValue, ...] = ()
+
+
 def plan_fields(
     values: Sequence[FieldValue],
     stored: Sequence[StoredField],
     *,
     max_deletes: int,
     schemas: Sequence[ProfileSchema] = (),
-) -> tuple[FieldChange, ...]:
+) -> FieldPlan:
     """Turn values into changes: at most one for each memory, and none if nothing is new.
 
     The latest value of a field counts, except that lists grow: a list is taken as the items said at
-    one time, not as all there are. Items leave a list when they are taken back.
+    one time, not as all there are. Items leave a list when they are taken back. A field that rests
+    on a later time than a statement stays as it is.
 
     Args:
         values: in the order of the conversation; those of one turn in their order.
@@ -42,7 +53,7 @@ def plan_fields(
     plan = _Plan(stored, schemas)
     for said in sorted(values, key=lambda value: value.turn):
         plan.take(said)
-    return tuple(plan.changes(max_deletes))
+    return FieldPlan(tuple(plan.changes(max_deletes)), tuple(plan.dropped))
 
 
 @dataclass
@@ -52,6 +63,29 @@ class _Cell:
     value: JsonValue = None
     holders: list[str] = field(default_factory=list)
     extracted: list[FieldValue] = field(default_factory=list)
+    rests_on: datetime | None = None
+    is_held: bool = False
+
+    def hold(self, known: StoredField) -> None:
+        """Take in a memory that has the field."""
+        self.value = known.value
+        self.holders.append(known.memory_id)
+        self.is_held |= known.is_held
+        if known.rests_on is not None:
+            self.rests_on = max(known.rests_on, self.rests_on or known.rests_on)
+
+    def forbids(self, said: FieldValue) -> FieldReason | None:
+        """Return the reason why a statement may not change the field, or None."""
+        if said.is_repeat and (self.is_held or not self.holders):
+            return "ALREADY_READ"
+        is_older = self.rests_on and said.said_at and said.said_at < self.rests_on
+        return "OLDER" if is_older else None
+
+    def is_renewed(self, said: FieldValue) -> bool:
+        """Return True if a statement repeats the value at a later time than it rests on."""
+        if said.action != "set" or said.is_repeat or said.said_at is None:
+            return False
+        return self.rests_on is not None and said.said_at > self.rests_on
 
 
 @dataclass
@@ -83,6 +117,7 @@ class _Plan:
     """The fields of a scope during planning."""
 
     def __init__(self, stored: Sequence[StoredField], schemas: Sequence[ProfileSchema]) -> None:
+        self.dropped: list[DroppedValue] = []
         self._schemas = {schema.schema_id: schema for schema in schemas}
         self._cells: dict[tuple[str, str], _Cell] = {}
         self._memories: dict[str, _Memory] = {}
@@ -91,54 +126,90 @@ class _Plan:
                 known.memory_id, _Memory(known.version, known.schema_id)
             )
             memory.data[known.field] = known.value
-            cell = self._cells.setdefault((known.schema_id, known.field), _Cell())
-            cell.value = known.value
-            cell.holders.append(known.memory_id)
+            self._cells.setdefault((known.schema_id, known.field), _Cell()).hold(known)
 
     def take(self, said: FieldValue) -> None:
-        """Apply a statement to its field; the field is cleared only if the words say so."""
+        """Apply a statement to its field, unless it changes nothing."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
-        if said.clear:
-            left = self._remaining(said, cell.value)
-            if same(left, cell.value):
-                return
-            cell.value = left
-        else:
-            cell.value = self._joined(said, cell.value)
-        cell.extracted.append(said)
+        value, fault = self._applied(said, cell.value)
+        if fault is None and same(value, cell.value):
+            if cell.is_renewed(said):
+                cell.extracted.append(said)
+            return
+        reason = fault or cell.forbids(said)
+        if reason is None:
+            cell.value = value
+            cell.extracted.append(said)
+            return
+        holder = cell.holders[-1] if reason == "OLDER" else None
+        self.dropped.append(said.dropped(reason, holder))
+
+    def _applied(
+        self, said: FieldValue, present: JsonValue
+    ) -> tuple[JsonValue, FieldReason | None]:
+        """Return the value of a field after a statement, and what is wrong with the statement."""
+        match said.action:
+            case "clear":
+                return None, None
+            case "remove":
+                return self._remaining(said, present)
+            case "change":
+                return self._changed(said, present)
+            case "set":
+                value = self._joined(said, present)
+                fits = not isinstance(value, list) or self._takes(said, value)
+                return value, None if fits else "BAD_VALUE"
 
     def _joined(self, said: FieldValue, present: JsonValue) -> JsonValue:
         """Return the new value; lists are joined, as far as the field has room for older items."""
-        new = said.value
-        if not isinstance(new, list) or not isinstance(present, list):
-            return new
-        older = [item for item in present if not any(alike(item, other) for other in new)]
-        if len(older) + len(new) == len(present):
-            older, new = present, []  # no item is new, so the order stays as well
+        if not isinstance(said.value, list) or not isinstance(present, list):
+            return said.value
+        changed, new = joined(present, said.value, self._field_of(said).item_key)
+        older = [item for item in changed if not any(alike(item, other) for other in new)]
+        if len(older) + len(new) == len(changed):
+            older, new = changed, []  # no item is new, so the order stays as well
         dropped = bisect_left(
             range(len(older)), True, key=lambda n: self._takes(said, [*older[n:], *new])
         )
         return [*older[dropped:], *new] or said.value
 
-    def _remaining(self, said: FieldValue, present: JsonValue) -> JsonValue:
-        """Return the value that remains by the user's own words, not only by their reader's."""
-        wanted = (self._field_of(said) or ProfileField(said.field, {})).wanted(said.schema_id)
-        if said.value is None and takes_back(said.source, wanted):
-            return None
-        named = present if said.value is None else said.value
-        items = named if isinstance(named, list) else [named]
-        gone = [item for item in items if takes_back(said.source, wanted, spelled(item))]
-        if isinstance(present, list):
-            return without(present, gone)
-        return without(present, gone[0]) if gone else present
+    def _remaining(
+        self, said: FieldValue, present: JsonValue
+    ) -> tuple[JsonValue, FieldReason | None]:
+        """Return the rest of a value without what no longer holds."""
+        if present is None:
+            return None, None
+        named = said.value if isinstance(said.value, list) else [said.value]
+        if not isinstance(present, list):
+            is_meant = any(alike(present, one) for one in named)
+            return (None, None) if is_meant else (present, "NOT_PRESENT")
+        key = self._field_of(said).item_key
+        gone = {at for one in named for at in found(present, spelled(one), key)}
+        if not gone:
+            return present, "NOT_PRESENT"
+        return [item for at, item in enumerate(present) if at not in gone] or None, None
 
-    def _field_of(self, said: FieldValue) -> ProfileField | None:
+    def _changed(
+        self, said: FieldValue, present: JsonValue
+    ) -> tuple[JsonValue, FieldReason | None]:
+        """Return a list with new parts of one item."""
+        known = self._field_of(said)
+        items = present if isinstance(present, list) else []
+        at = found(items, said.item, known.item_key)
+        if len(at) != 1:
+            return present, "NOT_PRESENT"
+        item = merged(items[at[0]], said.value)
+        value = [*items[: at[0]], item, *items[at[0] + 1 :]]
+        fits = conforms(known.items, item) and is_small(value)
+        return (value, None) if fits else (present, "BAD_VALUE")
+
+    def _field_of(self, said: FieldValue) -> ProfileField:
         schema = self._schemas.get(said.schema_id)
-        return schema.field(said.field) if schema is not None else None
+        known = schema.field(said.field) if schema is not None else None
+        return known or ProfileField(said.field, {})
 
     def _takes(self, said: FieldValue, value: JsonValue) -> bool:
-        known = self._field_of(said)
-        return conforms(known.json_schema, value) if known is not None else is_small(value)
+        return conforms(self._field_of(said).json_schema, value)
 
     def changes(self, max_deletes: int) -> Iterator[FieldChange]:
         """Yield the changes of stored memories, then the new memories."""
@@ -164,7 +235,9 @@ class _Plan:
         for memory_id in chosen:
             memory = self._memories[memory_id]
             del memory.data[name]
-            memory.changed.append((name, "asked to forget", cell.extracted))
+            memory.changed.append((name, "taken back", cell.extracted))
+        if not chosen:
+            self.dropped += [said.dropped("TOO_MANY_DELETES") for said in cell.extracted]
         return len(chosen)
 
     def _set(self, name: str, cell: _Cell) -> None:
@@ -173,6 +246,8 @@ class _Plan:
         if not same(memory.data[name], cell.value):
             memory.data[name] = cell.value
             memory.changed.append((name, "changed", cell.extracted))
+        elif any(map(cell.is_renewed, cell.extracted)):
+            memory.changed.append((name, "said again", cell.extracted))
 
 
 def _created(schema_id: str, name: str, cell: _Cell) -> FieldChange:

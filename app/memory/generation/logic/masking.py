@@ -10,7 +10,7 @@ from app.language.privacy.mask import is_only_mask
 from app.language.privacy.walk import Masked
 from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
-from app.memory.generation.logic.profiles import FieldChange, FieldValue
+from app.memory.generation.logic.profiles import FieldChange, FieldValue, StoredField
 from app.platform.privacy.logic.guard import Guard, noted
 
 
@@ -134,12 +134,21 @@ class Masking:
         earlier = {memory: [seen(text) for text in texts] for memory, texts in histories.items()}
         return Shown(facts, masked, earlier)
 
+    def shown_fields(self, stored: Sequence[StoredField]) -> list[StoredField]:
+        """Return the fields of profiles for a model."""
+        return [
+            # With its name, which may be a label.
+            replace(one, value=next(iter(self.sent.without({one.field: one.value}).value.values())))
+            for one in stored
+        ]
+
     def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked; a value that is all mask is left out."""
         kept = [
             replace(
                 one,
-                value=self._named(one.field, one.value),
+                # What is taken back names a stored value, and is not written.
+                value=one.value if one.takes_back else self._named(one.field, one.value),
                 source=self._of(one.source, is_counted=False),
             )
             for one in found
@@ -169,7 +178,7 @@ class Masking:
                 }
                 for entry in shown[name]
             ]
-            for name in ("droppedFacts", "refusedDecisions")
+            for name in ("droppedFacts", "droppedFields", "refusedDecisions")
             if name in shown
         }
         return {**shown, **judged}

@@ -1,4 +1,4 @@
-"""Records of the facts that a generation drops and the decisions it refuses (pure)."""
+"""Records of the facts and fields that a generation drops, and the decisions it refuses (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,8 @@ DropReason = Literal[
     "NOT_VERIFIED",
     "FORGOTTEN",
     "NOT_CONVERTED",
+    "OLDER",
+    "ALREADY_READ",
 ]
 RefusalReason = Literal[
     "UNKNOWN_MEMORY",
@@ -31,22 +33,54 @@ RefusalReason = Literal[
     "UNRELATED_TEXT",
     "TOO_MANY_DELETES",
 ]
+FieldReason = Literal[
+    "UNKNOWN_FIELD",
+    "NO_QUOTE",
+    "BAD_VALUE",
+    "FOREIGN_NUMBER",
+    "FOREIGN_DATE",
+    "NOT_PRESENT",
+    "TOO_MANY_DELETES",
+    "OLDER",
+    "ALREADY_READ",
+]
 UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """A fact that becomes no memory; `detail` is the number or date that has no source."""
+    """A fact that becomes no memory.
+
+    Attributes:
+        detail: the number or date that has no source.
+        memory_id: the memory that rests on a later time.
+        turn: position in the input of a line that was understood, so that it is not read again.
+    """
 
     fact: str
     quote: str
     reason: DropReason
     detail: str = ""
+    memory_id: str | None = None
+    turn: int | None = None
 
-    def to_json(self) -> dict[str, str]:
-        """Return the JSON form for a preview."""
-        fields = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
-        return fields | ({"detail": self.detail} if self.detail else {})
+
+@dataclass(frozen=True)
+class DroppedValue:
+    """A statement about a profile's field that changes nothing.
+
+    Attributes:
+        schema_id: as the reader named it, as is `field`.
+        memory_id: the memory that rests on a later time.
+        turn: position in the input of a line that was understood, so that it is not read again.
+    """
+
+    schema_id: str
+    field: str
+    quote: str
+    reason: FieldReason
+    memory_id: str | None = None
+    turn: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +110,7 @@ class Unmet:
     has_more: bool = False
 
 
-def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
+def counted(outcomes: Iterable[Dropped | DroppedValue | Refused]) -> dict[str, int]:
     """Return the number of outcomes for each reason."""
     return dict(sorted(Counter(outcome.reason for outcome in outcomes).items()))
 
@@ -89,15 +123,22 @@ def fates(response: Mapping[str, Any]) -> dict[str, int]:
     return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
 
 
-def sums(dropped: Sequence[Dropped], refused: Sequence[Refused]) -> dict[str, Any]:
+_SUPPORTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ"})
+"""Reasons to drop a fact that was said and meant."""
+
+
+def sums(
+    dropped: Sequence[Dropped], refused: Sequence[Refused], fields: Sequence[DroppedValue] = ()
+) -> dict[str, Any]:
     """Return the counts for the operation's metadata; zeros are left out."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)
-    unsupported = sum(fact.reason not in {"OFF_TOPIC", "FORGOTTEN"} for fact in dropped)
+    unsupported = sum(fact.reason not in _SUPPORTED for fact in dropped)
     counts = {
         "unsupportedFactCount": unsupported,
         "offTopicFactCount": off_topic,
         "refusedVerdictCount": len(refused),
         "droppedFactCounts": counted(dropped),
+        "droppedFieldCounts": counted(fields),
         "refusedDecisionCounts": counted(refused),
     }
     return {name: value for name, value in counts.items() if value}

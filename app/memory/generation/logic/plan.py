@@ -1,7 +1,8 @@
 """Conversion of verdicts to memory changes; a verdict about a memory not shown is left out.
 
 Neither the rules nor a model are trusted: each memory changes at most once, no two new memories are
-alike, and deletions are limited.
+alike, and deletions are limited. What was said later wins, whatever was read later: a statement
+neither changes nor ends a memory that rests on a later time.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from typing import Any, Literal, NamedTuple, Self
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
+from app.memory.generation.logic.outcomes import DroppedValue
 from app.memory.generation.logic.profiles import FieldChange, with_context
+from app.memory.generation.logic.timing import in_time
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
@@ -41,7 +44,7 @@ class PlannedChange:
         topics: its topics after the change.
         extracted: the extracted facts it rests on; for the revision.
         reason: the reason, in a word or two.
-        turn: position in the input of the last turn that it rests on; None: on none.
+        turns: positions in the input of the turns that it rests on.
         field: the change of a profile's field, if it is one.
     """
 
@@ -52,15 +55,20 @@ class PlannedChange:
     topics: tuple[Topic, ...]
     extracted: tuple[QuotedFact, ...]
     reason: str
-    turn: int | None = None
+    turns: tuple[int, ...] = ()
     field: FieldChange | None = None
 
     @classmethod
     def of_field(cls, change: FieldChange) -> "PlannedChange":
         """Return the change of a profile's field."""
         known = (change.memory_id, change.version)
-        turn = max((value.turn for value in change.extracted), default=None)
-        return cls(change.action, *known, None, (), (), change.reason, turn, change)
+        turns = tuple(value.turn for value in change.extracted)
+        return cls(change.action, *known, None, (), (), change.reason, turns, change)
+
+    @property
+    def turn(self) -> int | None:
+        """Position of the last turn that it rests on; None: it rests on none."""
+        return max(self.turns, default=None)
 
     def extracted_memories(self) -> list[dict[str, Any]]:
         """Return the facts it rests on, in the form of its revision."""
@@ -82,10 +90,14 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and the other outcomes."""
+    """The changes to make, in order, and the other outcomes.
+
+    `dropped_fields` are the statements about fields of profiles that change nothing.
+    """
 
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
+    dropped_fields: tuple[DroppedValue, ...] = ()
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
@@ -108,7 +120,8 @@ def plan(
     changes: list[PlannedChange] = []
     taken: set[str] = set()
     deletes_left = max_deletes
-    for verdict in verdicts:
+    allowed = in_time(verdicts, candidates, known)
+    for verdict in allowed.verdicts:
         change = _change(verdict, candidates, known)
         mark = _mark(change) if change else ""
         if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
@@ -116,7 +129,7 @@ def plan(
         deletes_left -= change.action == "DELETED"
         taken.add(mark)
         changes.append(change)
-    return Plan(tuple(changes))
+    return Plan(tuple(changes), VerdictDecisions(dropped=allowed.dropped))
 
 
 def _mark(change: PlannedChange) -> str:
@@ -145,7 +158,7 @@ def _change(
         topics=topics,
         extracted=tuple(map(QuotedFact.of, based_on)),
         reason=verdict.reason,
-        turn=max((candidate.turn for candidate in based_on), default=None),
+        turns=tuple(candidate.turn for candidate in based_on),
     )
 
 

@@ -9,6 +9,7 @@ Source: wire specification, sections 11 and 12.2.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -17,6 +18,7 @@ from app.kernel.wire.json_schema import JsonObject, read_schema
 from app.kernel.wire.json_values import coerced, conforms, is_small, options_of, types_of
 from app.language import profiles as rules
 from app.language.facts import Turn
+from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.platform.engines.logic.config import (
     MemoryBankConfig,
     MemoryType,
@@ -25,12 +27,11 @@ from app.platform.engines.logic.config import (
 )
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
-_MAX_NAME_CHARS = 100
-_MAX_DESCRIPTION_CHARS = 200
-_MAX_OPTIONS_CHARS = 1_000
-"""Limits in a prompt for a field's name, its description, and all its options."""
+MAX_NAME_CHARS = 100
+"""Limit for a field's name in a prompt."""
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
+Statement = Literal["set", "clear", "remove", "change"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,21 @@ class ProfileField:
     @property
     def label(self) -> str:
         """Name in a prompt."""
-        return _flat(self.name, _MAX_NAME_CHARS)
+        return flat(self.name, MAX_NAME_CHARS)
+
+    @property
+    def items(self) -> JsonObject:
+        """The schema of the items, if it is a list."""
+        items = self.json_schema.get("items")
+        return items if isinstance(items, dict) else {}
+
+    @property
+    def item_key(self) -> str | None:
+        """The property that tells one item of a list from another; None: the whole item does."""
+        properties, required = self.items.get("properties"), self.items.get("required")
+        if isinstance(required, list) and required:
+            return str(required[0])
+        return "name" if isinstance(properties, dict) and "name" in properties else None
 
     def wanted(self, schema_id: str) -> rules.WantedField:
         """Return the field in the form of the rules."""
@@ -83,30 +98,49 @@ class FieldValue:
     """A statement about a field in a conversation.
 
     Attributes:
-        value: a valid one. With `clear`, the value that no longer holds, or None for the present
-            value, whatever it is.
-        clear: True if the value is taken back.
+        value: the value to `set`, of a list the items that it has now, too; what no longer holds,
+            for `remove`; the new parts of an item, for `change`; None for `clear`.
+        item: the item to `change`, by its key.
         source: the words of the input it rests on.
         turn: position in the input of the turn it came from.
+        said_at: the time of the words, if known.
+        is_repeat: True if they were perhaps read before.
     """
 
     schema_id: str
     field: str
     value: JsonValue
-    clear: bool = False
+    action: Statement = "set"
+    item: str = ""
     source: str = ""
     turn: int = 0
+    said_at: datetime | None = None
+    is_repeat: bool = False
+
+    @property
+    def takes_back(self) -> bool:
+        """True if it says what no longer holds."""
+        return self.action in {"clear", "remove"}
+
+    def dropped(self, reason: FieldReason, memory_id: str | None = None) -> DroppedValue:
+        """Return it as a statement that was understood and changes nothing."""
+        return DroppedValue(self.schema_id, self.field, self.source, reason, memory_id, self.turn)
 
 
 @dataclass(frozen=True)
 class StoredField:
-    """A field that a live memory of the scope has."""
+    """A field that a live memory of the scope has.
+
+    `rests_on` is the time of the memory, if known; `is_held` is True if a person set it by hand.
+    """
 
     memory_id: str
     version: int
     schema_id: str
     field: str
     value: JsonValue
+    rests_on: datetime | None = None
+    is_held: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +174,7 @@ class FieldChange:
         """Return the extraction in the form of the revision; a value taken back is null."""
         return [
             with_context(
-                {"structuredData": {value.field: None if value.clear else value.value}},
+                {"structuredData": {value.field: None if value.takes_back else value.value}},
                 value.source,
             )
             for value in self.extracted
@@ -211,20 +245,7 @@ def _field(name: str, schema: JsonValue) -> ProfileField:
     )
 
 
-def prompt_lines(schemas: Sequence[ProfileSchema]) -> tuple[str, ...]:
-    """Return a line for each field that tells a model what belongs there."""
-    return tuple(_line(schema, field) for schema in schemas for field in schema.fields)
-
-
-def _line(schema: ProfileSchema, field: ProfileField) -> str:
-    options = _flat(", ".join(field.options), _MAX_OPTIONS_CHARS)
-    kind = f"one of {options}" if options else field.type
-    meaning = _flat(field.description or field.title, _MAX_DESCRIPTION_CHARS)
-    parts = (f"{schema.schema_id}.{field.label}", kind and f" ({kind})", meaning and f": {meaning}")
-    return "".join(parts)
-
-
-def _flat(text: str, max_chars: int) -> str:
+def flat(text: str, max_chars: int) -> str:
     """Return the text in one line, cut, so that a configuration cannot write the prompt."""
     return " ".join(text[:max_chars].split())
 
@@ -251,16 +272,24 @@ def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterato
 def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldValue | None:
     given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
     value = validated(known[filled.schema_id], filled.field, given)
-    if value is None and not (filled.clear and filled.value is None):
+    action: Statement = "set" if not filled.clear else "remove" if filled.value else "clear"
+    if value is None and action != "clear":
         return None
-    return FieldValue(
-        filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
-    )
+    named = (filled.schema_id, filled.field)
+    return FieldValue(*named, value, action, source=filled.source, turn=filled.turn)
 
 
-def stored_fields(memory_id: str, version: int, content: Mapping[str, Any]) -> list[StoredField]:
+def stored_fields(
+    memory_id: str,
+    version: int,
+    content: Mapping[str, Any],
+    rests_on: datetime | None = None,
+    *,
+    is_held: bool = False,
+) -> list[StoredField]:
     """Return the fields that a memory's `structured_content` has."""
+    schema_id = str(content["schemaId"])
     return [
-        StoredField(memory_id, version, str(content["schemaId"]), name, value)
+        StoredField(memory_id, version, schema_id, name, value, rests_on, is_held)
         for name, value in content["data"].items()
     ]

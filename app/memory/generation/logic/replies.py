@@ -23,15 +23,22 @@ class ExtractedFact(_Reply):
     forget: bool = False
 
 
+FieldAction = Literal["set", "clear", "add", "remove", "change"]
+
+
 class ExtractedField(_Reply):
-    """The value of a profile's field, as text; `clear` takes the present one back."""
+    """A change of a profile's field, with its value as text.
+
+    `add`, `remove` and `change` are about one item of a list; `item` is its key.
+    """
 
     profile: str
     field: str
-    value: str
+    action: FieldAction = "set"
+    item: str = ""
+    value: str = ""
     quote: str
     line: int
-    clear: bool = False
 
 
 class Facts(_Reply):

@@ -44,7 +44,7 @@ def by_rules(
         if candidate.forget and (at not in met or at in ruled.capped)
     ]
     planned = plan(candidates, neighbours, ruled.verdicts, caps.all)
-    return replace(planned, outcome=VerdictDecisions(unmet=left_undone))
+    return replace(planned, outcome=replace(planned.outcome, unmet=left_undone))
 
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
@@ -63,5 +63,5 @@ def _created(candidate: Candidate) -> PlannedChange:
         topics=candidate.topics,
         extracted=(QuotedFact.of(candidate),),
         reason="not consolidated",
-        turn=candidate.turn,
+        turns=(candidate.turn,),
     )

@@ -31,6 +31,11 @@ class Sources:
     """Turns with a file that the model was shown; the contents of a file cannot be quoted."""
 
     @cached_property
+    def context(self) -> frozenset[int]:
+        """Turns of users that were read before."""
+        return frozenset(line.turn for line in self.lines if line.is_users and line.is_context)
+
+    @cached_property
     def said(self) -> dict[int, str]:
         """Words of users, by turn."""
         texts: dict[int, str] = {}
@@ -91,9 +96,15 @@ class Sources:
         earlier = [line for line in self.lines if line.turn < turn and not line.is_users]
         return " ".join(line.text for line in earlier if line.turn == earlier[-1].turn)
 
+    @cached_property
+    def _origins(self) -> dict[int, Origin]:
+        return {}
+
     def origin(self, turn: int) -> Origin:
-        """Return everything that a fact of a turn may be made from."""
-        return Origin(tuple(self._texts(turn)), self.day(turn))
+        """Return everything that a fact of a turn may be made from; it is put together once."""
+        if turn not in self._origins:
+            self._origins[turn] = Origin(tuple(self._texts(turn)), self.day(turn))
+        return self._origins[turn]
 
     def _texts(self, turn: int) -> Iterator[tuple[str, date]]:
         for other, text in self.said.items():

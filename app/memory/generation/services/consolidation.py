@@ -4,10 +4,11 @@ import asyncio
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, tzinfo
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.kernel.text import clean, fold
+from app.language.dates import moment_in
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
@@ -100,12 +101,14 @@ def _normalize(text: str) -> str:
 class Consolidation:
     """Confirmation and merging with a model, once for all candidates.
 
-    Prompts and answers are kept, so that planning again asks only about new facts.
+    Prompts and answers are kept, so that planning again asks only about new facts. The times of
+    memories are shown in `zone`.
     """
 
     model: TextModel
     meter: Meter
     caps: Caps
+    zone: tzinfo | None = None
     _answers: dict[str, tuple[FactVerdict, ...]] = field(default_factory=dict)
 
     async def decide(
@@ -140,7 +143,10 @@ class Consolidation:
     ) -> tuple[FactVerdict, ...]:
         memories = [
             ShownMemory(
-                alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ()))
+                alias,
+                _cut(near.fact),
+                None if near.rests_on is None else moment_in(self.zone, near.rests_on),
+                tuple(before.get(near.memory_id, ())),
             )
             for alias, near in aliases.items()
         ]
@@ -187,6 +193,7 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
         said,
         candidate.question[:_MAX_CONTEXT_CHARS],
         candidate.said_on,
+        candidate.said_at,
         candidate.forget,
     )
 

@@ -1,8 +1,8 @@
 """Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.language import extraction as rules
@@ -11,9 +11,9 @@ from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut
-from app.memory.generation.logic.outcomes import Dropped
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
-from app.memory.generation.logic.prompts import conversation, extraction
+from app.memory.generation.logic.prompts import conversation, extraction, today
 from app.memory.generation.logic.replies import (
     ExtractedFact,
     ExtractedField,
@@ -26,7 +26,7 @@ from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation_input import Material
 from app.memory.generation.services.pieces import in_pieces
-from app.memory.generation.services.turns import files_of, lines_of, turn_of
+from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
@@ -43,14 +43,18 @@ class Extracted:
     Attributes:
         values: the statements about the fields of profiles.
         dropped: the facts that become no candidates.
+        dropped_fields: the statements about fields that are not believed.
         counts: for the operation's metadata, without zeros.
+        unread: positions of the events that were left out.
         skipped_files: (position of the event, media type) of each file that nobody read.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     values: list[FieldValue] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
+    dropped_fields: list[DroppedValue] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
 
     def count(self, name: str, number: int) -> None:
@@ -61,21 +65,34 @@ class Extracted:
 
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    turns, reading = await asyncio.to_thread(_reading, material)
+    heard, reading = await asyncio.to_thread(_reading, material)
+    turns = [one.turn for one in heard]
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
-    dropped = [
-        Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in reading.left_out
-    ]
-    skipped = [
-        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
-    ]
-    kept = candidates if material.guide.topics else []
-    return Extracted(kept, values, dropped, skipped_files=skipped)
+    # What context says was stored when it was read.
+    new = {n: one for n, one in enumerate(heard) if not one.is_context}
+    events = material.conversation.events
+    return Extracted(
+        candidates=[
+            replace(candidate, turn=new[candidate.turn].at)
+            for candidate in (candidates if material.guide.topics else [])
+            if candidate.turn in new
+        ],
+        values=[replace(value, turn=new[value.turn].at) for value in values if value.turn in new],
+        dropped=[
+            Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
+            for candidate in reading.left_out
+            if candidate.turn in new
+        ],
+        skipped_files=[
+            (one.at, file.media_type) for one in new.values() for file in files_of(events[one.at])
+        ],
+    )
 
 
-def _reading(material: Material) -> tuple[list[Turn], rules.Extraction]:
-    turns = [turn_of(event) for event in material.events]
+def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
+    heard = utterances(material.conversation.heard())
+    turns = [one.turn for one in heard]
     guide = material.guide
     reading = rules.Extraction(
         turns,
@@ -84,7 +101,7 @@ def _reading(material: Material) -> tuple[list[Turn], rules.Extraction]:
         time_zone=guide.time_zone,
         third_person=guide.third_person,
     )
-    return turns, reading
+    return heard, reading
 
 
 def _filled(
@@ -118,10 +135,15 @@ async def by_model(
     guide = material.guide
     if not guide.topics and not guide.fields:
         return result
-    lines = await asyncio.to_thread(lines_of, material.events)
-    files = _readable_files(model, material.events, result)
-    room = model.max_input_tokens - estimate_tokens_of_bytes(extraction(guide)) - _SCHEMA_TOKENS
+    heard = material.conversation.heard()
+    lines = await asyncio.to_thread(lines_of, heard)
+    events = material.conversation.events
+    new = {one.at: events[one.at] for one in heard if not one.is_context}
+    files = _readable_files(model, new, result)
+    fixed = f"{extraction(guide)}\n{today(guide)}"
+    room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
+    result.unread |= cut_up.omitted
     result.count("omittedEventCount", len(cut_up.omitted))
     pieces = list(cut_up.pieces) or ([()] if files else [])
     for position, piece in enumerate(pieces):
@@ -161,10 +183,12 @@ class _Reading:
         believed = await asyncio.to_thread(checked, facts, sources, guide)
         result.candidates += believed.candidates
         result.dropped += believed.dropped
-        schemas = self.material.profiles
-        values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
-        result.values += values
-        result.count("unsupportedFactCount", len(fields) - len(values))
+        material = self.material
+        grounded = await asyncio.to_thread(
+            grounded_values, fields, sources, material.profiles, material.present
+        )
+        result.values += grounded.values
+        result.dropped_fields += grounded.dropped
 
     async def _ask(
         self, prompt: Prompt, meter: Meter
@@ -180,12 +204,12 @@ class _Reading:
 
 
 def _readable_files(
-    model: TextModel, events: Sequence[ContentEvent], result: Extracted
+    model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
 ) -> list[_File]:
     """Return the files that the model takes in one request; list the others as skipped."""
     taken: list[_File] = []
     room = MAX_FILE_BYTES
-    for turn, event in enumerate(events):
+    for turn, event in events.items():
         for file in files_of(event):
             length = len(file.data or b"")
             if model.reads(file) and len(taken) < _MAX_FILES and length <= room:

@@ -117,7 +117,7 @@ class GenerationService:
             keeps_files = reads_files(model, source.events if source is not None else [])
             made = None if origin is None else origin.row.create_time
             told = self.privacy.is_told
-            queued = request.queued(scope, made, keeps_files=keeps_files, is_told=told)
+            queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
             return await operations.insert(session, new.queued(key, queued))
 
     async def renew(

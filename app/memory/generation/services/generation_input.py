@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from app.adapters.db.session import Session
@@ -13,20 +14,34 @@ from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
 from app.kernel.wire.content import Content
 from app.kernel.wire.privacy_config import Place
+from app.kernel.wire.scalars import format_timestamp, with_utc_offset
+from app.language.facts import ENGINE
 from app.language.topics import effective
+from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
-from app.memory.generation.logic.prompts import Example, Guide
+from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
+from app.memory.generation.logic.prompts import VERSION, Example, Guide
+from app.memory.generation.logic.recalled import Told
+from app.memory.generation.logic.rereading import LineReader
 from app.memory.generation.logic.rounds import count_fitting
+from app.memory.generation.logic.values import ShownFields
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
     QueuedGeneration,
+    ReadTo,
+    VertexSessionSource,
 )
 from app.memory.generation.services import origins
+from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
 from app.memory.generation.services.origins import SourceSession
-from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
+from app.memory.generation.services.profile_fields import read_fields
+from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
+from app.memory.generation.store import repository
+from app.memory.memories.logic.search_hints import same
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.repository import FactsOfScope
 from app.platform.engines.logic.config import (
     ConsolidationConfig,
     CustomizationConfig,
@@ -51,14 +66,16 @@ class ReadPart:
     """The part of a conversation that a generation reads.
 
     Attributes:
+        time: that of the request; None: it is made now.
         session_time: the creation time of the session that is the source, if known.
         place: the place of the request's events, if they are part of a larger source.
         read_to: the last event of the session that earlier rounds have read; None: there are none.
     """
 
+    time: datetime | None = None
     session_time: datetime | None = None
     place: StreamPlace | None = None
-    read_to: EventPlace | None = None
+    read_to: ReadTo | None = None
 
 
 @dataclass(frozen=True)
@@ -66,31 +83,26 @@ class Material:
     """The input of one generation, read once.
 
     Attributes:
-        events: the conversation; empty for given facts.
-        place: the source of its events; None for given facts.
+        conversation: without turns for given facts.
         omitted_events: the number of a session's oldest events that are not read, if it has more
             than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
         read_to: the last event of the session that is read, if another round has to read more.
         remembered: the revisions of a memory that the model is shown, the present one included.
+        present: the fields that the model is shown; none without one.
     """
 
-    events: Sequence[ContentEvent]
-    place: StreamPlace | None
+    conversation: HeardConversation
     omitted_events: int
-    read_to: EventPlace | None
+    read_to: ReadTo | None
     guide: Guide
     takes_facts: bool
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
+    present: ShownFields
     masking: Masking
-
-    @property
-    def provenance(self) -> Provenance:
-        """Provenance columns of the memories made from the events."""
-        return Provenance(self.events, self.place, self.guide.now)
 
 
 async def read(
@@ -99,7 +111,7 @@ async def read(
     request: GenerateMemoriesRequest,
     origin: ReadPart,
 ) -> Material:
-    """Read the engine and the conversation in a snapshot of its own.
+    """Read the engine and the conversation, each in a snapshot of its own.
 
     Of a session, as much is read as one generation takes. It must have been created at the time
     that `origin` names, if any.
@@ -108,35 +120,45 @@ async def read(
         NotFound: the engine or the session is gone.
         InvalidArgument: the session holds what the engine refuses.
     """
+    now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
         source = request.vertex_session_source
-        spoken = None
+        stored = None
         if source is not None:
-            found = await origins.find(session, engine, source, resources.clock.now())
+            found = await origins.find(session, engine, source, now)
             if origin.session_time not in {None, found.row.create_time}:
                 # Created anew under its id, maybe by another user: the caller may not read this.
                 raise NotFound.of(found.name)
-            span = EventSpan(found.name.session, source.start_time, source.end_time, origin.read_to)
-            spoken = await _session_part(session, found, span, request, resources.settings)
-    bank = config_of(engine)
-    config = customization_for(bank, request.scope or {})
-    profiles = schemas_for(bank, request.scope or {})
-    generation = bank.generation_config
+            span = _span(found, source, origin.read_to)
+            stored = await _session_part(session, found, span, request, resources.settings)
+        bank, scope = config_of(engine), request.scope or {}
+        profiles, generation = schemas_for(bank, scope), bank.generation_config
+        model = resources.models.choose(generation.model if generation is not None else None)
+        # The rules look at no present value.
+        is_shown = model is not None and bool(profiles)
+        fields = await read_fields(session, name.engine, scope, now) if is_shown else []
+    config = customization_for(bank, scope)
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    masking = _masking(bank, request, spoken, resources.settings)
-    events, own_place = await asyncio.to_thread(_conversation, request, spoken, masking)
+    masking = _masking(bank, request, stored, resources.settings)
+    zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
+    present = ShownFields(fields, await asyncio.to_thread(masking.shown_fields, fields))
+    guide = _guide(config, profiles, request, zones.localised(now), zones.request)
+    spoken = await asyncio.to_thread(_spoken, request, origin, stored, masking, now)
+    reader = _reader(request, guide, model)
+    conversation = await asyncio.to_thread(HeardConversation, spoken, zones, reader)
+    await _compare(resources, name, request, conversation)
     return Material(
-        events=events,
-        place=origin.place or own_place,
-        omitted_events=spoken.omitted if spoken else 0,
-        read_to=spoken.read_to if spoken else None,
-        guide=_guide(config, profiles, request, resources),
+        conversation=conversation,
+        omitted_events=stored.omitted if stored else 0,
+        read_to=stored.read_to if stored else None,
+        guide=replace(guide, fields=field_lines(profiles, present.shown)),
         takes_facts=not config.disable_natural_language_memories,
-        model=resources.models.choose(generation.model if generation is not None else None),
+        model=model,
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
+        present=present,
         masking=masking,
     )
 
@@ -153,7 +175,7 @@ class _SessionPart:
     origin: SourceSession
     events: Sequence[SessionEventRow]
     omitted: int
-    read_to: EventPlace | None
+    read_to: ReadTo | None
 
 
 async def _session_part(
@@ -177,26 +199,83 @@ async def _session_part(
         places, omitted, left = places[left:], omitted + left, 0
     read = places[:count]
     events = await sessions.events_at(session, engine_id, origin.name.session, read)
-    return _SessionPart(origin, events, omitted, read[-1] if left else None)
+    last = read[-1] if left else None
+    read_to = last and ReadTo(timestamp=last.timestamp, seq=last.seq, last_seq=span.last_seq)
+    return _SessionPart(origin, events, omitted, read_to)
 
 
-def _conversation(
-    request: GenerateMemoriesRequest, spoken: _SessionPart | None, masking: Masking
-) -> tuple[Sequence[ContentEvent], StreamPlace | None]:
-    """Return the turns of the request or of its session, and their place."""
-    direct = request.direct_contents_source
+def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | None) -> EventSpan:
+    """Return the events to read: those that the session had when the first round was read."""
+    after = None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)
+    last_seq = origin.row.last_seq if read_to is None else read_to.last_seq
+    return EventSpan(origin.name.session, source.start_time, source.end_time, last_seq, after)
+
+
+def _spoken(
+    request: GenerateMemoriesRequest,
+    origin: ReadPart,
+    stored: _SessionPart | None,
+    masking: Masking,
+    now: datetime,
+) -> Spoken:
+    """Return the events of the request or of its session, and their place."""
+    direct, moment = request.direct_contents_source, origin.time or now
     if direct is not None:
-        return _across(direct.events, masking), place_of(request.scope or {}, direct.events)
-    if spoken is None:
-        return [], None
+        place = origin.place or place_of(request.scope or {}, direct.events)
+        return Spoken(_across(direct.events, masking), moment, place)
+    if stored is None:
+        return Spoken((), moment)
     events = [
         ContentEvent(
-            content=_content(row, masking), event_id=row.event_id, event_time=row.timestamp
+            content=_content(row, masking),
+            event_id=row.event_id,
+            event_time=with_utc_offset(row.timestamp, row.utc_offset),
         )
-        for row in spoken.events
+        for row in stored.events
     ]
-    place = StreamPlace(str(spoken.origin.name), [row.seq for row in spoken.events])
-    return _across(events, masking), place
+    found = stored.origin
+    place = StreamPlace(str(found.name), [row.seq for row in stored.events])
+    # Without its engine, which an archive may restore under another id.
+    session = f"{found.name.session} {format_timestamp(found.row.create_time)}"
+    return Spoken(_across(events, masking), moment, place, session)
+
+
+async def _compare(
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    conversation: HeardConversation,
+) -> None:
+    """Compare the conversation with what the scope has read, and with its memories."""
+    scope, entries = request.scope or {}, conversation.entries
+    rereads = bool(request.reread_events or request.disable_consolidation)
+    digests = set() if rereads else conversation.digests
+    if not digests and not entries:
+        return
+    now = resources.clock.now()
+    async with resources.db.snapshot() as session:
+        known = await repository.find_known(session, name.engine, scope, digests, now)
+        facts = await memories.find_facts(session, name.engine, scope, entries, now)
+    await asyncio.to_thread(conversation.compare, known, partial(_told, facts))
+
+
+def _told(facts: FactsOfScope, text: str) -> Told:
+    """Return what the scope knows of a text."""
+    if same(text) in facts.present:
+        return Told.MEMORY
+    return Told.EARLIER if same(text) in facts.earlier else Told.NOTHING
+
+
+def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> LineReader:
+    """Return the parts of a generation on which it depends whether a line leaves anything."""
+    allowed = [topic.label for topic in topics_of(request.allowed_topics)]
+    wanted = [f"{topic.label}: {topic.description}" for topic in guide.topics]
+    author = ENGINE if model is None else f"{model.model_id} {VERSION}"
+    return LineReader(tuple(sorted(allowed)), (author, *sorted(wanted), *sorted(guide.fields)))
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    return None if name is None else ZoneInfo(name)
 
 
 def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
@@ -227,7 +306,7 @@ def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[Conten
 def _masking(
     bank: MemoryBankConfig,
     request: GenerateMemoriesRequest,
-    spoken: _SessionPart | None,
+    stored: _SessionPart | None,
     settings: Settings,
 ) -> Masking:
     """Return the masking of a generation; given facts are written as direct writes are."""
@@ -235,8 +314,8 @@ def _masking(
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
         theirs = None
-        if spoken is not None and spoken.origin.is_elsewhere:
-            theirs = Guard.of(privacy_of(spoken.origin.engine), defaults, Place.GENERATION)
+        if stored is not None and stored.origin.is_elsewhere:
+            theirs = Guard.of(privacy_of(stored.origin.engine), defaults, Place.GENERATION)
         return Masking(sent, sent, theirs)
     is_told = isinstance(request, QueuedGeneration) and request.is_told
     return Masking(Guard.of_writes(own, defaults, is_told=is_told), sent)
@@ -254,16 +333,17 @@ def _guide(
     config: CustomizationConfig,
     profiles: Sequence[ProfileSchema],
     request: GenerateMemoriesRequest,
-    resources: Resources,
+    now: datetime,
+    zone: tzinfo | None,
 ) -> Guide:
     topics = effective(configured_topics(config), topics_of(request.allowed_topics))
     return Guide(
         topics=() if config.disable_natural_language_memories else topics,
         third_person=bool(config.enable_third_person_memories),
         examples=tuple(map(_example, config.generate_memories_examples or [])),
-        now=resources.clock.now(),
-        time_zone=ZoneInfo(request.time_zone or "UTC"),
-        fields=prompt_lines(profiles),
+        now=now,
+        time_zone=zone,
+        fields=field_lines(profiles),
     )
 
 

@@ -13,7 +13,7 @@ from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
-from app.memory.generation.logic.profiles import StoredField, stored_fields
+from app.memory.generation.logic.timing import reached
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
@@ -105,7 +105,8 @@ class Neighbourhood:
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
             ]
-        return NearCandidates(near, model_id or "")
+        timed = await self._timed(candidates, near)
+        return NearCandidates(timed, model_id or "")
 
     async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
         """Return the memories near each candidate by the service's own search, for a model.
@@ -147,7 +148,33 @@ class Neighbourhood:
                     found = await search.by_everything(candidate.fact, asked)
                     rows = [hit.row for hit in found.hits]
                     results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
-        return results
+        timed = await self._timed(candidates, [list(near.memories) for near in results])
+        return [
+            replace(near, memories=memories) for near, memories in zip(results, timed, strict=True)
+        ]
+
+    async def _timed(
+        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
+    ) -> list[list[Neighbour]]:
+        """Return the memories near each candidate with the times that they rest on.
+
+        Memories that a request to forget does not reach are left out.
+        """
+        ids = sorted({memory.memory_id for row in near for memory in row})
+        async with self.resources.db.snapshot() as session:
+            times = await memories.rest_times(session, self.engine.engine, ids) if ids else {}
+        timed = [
+            [
+                replace(memory, rests_on=at.rests_on, is_held=at.is_held)
+                for memory in row
+                if (at := times.get(memory.memory_id)) is not None
+            ]
+            for row in near
+        ]
+        return [
+            reached(candidate, row) if candidate.forget else row
+            for candidate, row in zip(candidates, timed, strict=True)
+        ]
 
     def _is_lexical(self, model_id: str) -> bool:
         embedder = self.resources.embedders.find(model_id)
@@ -201,21 +228,6 @@ class Neighbourhood:
                 for n in np.argsort(row, kind="stable")[:limit]
             ]
             for row in distances
-        ]
-
-    async def profile_fields(self) -> list[StoredField]:
-        """Return the fields of the scope's profiles, those changed last at the end."""
-        async with self.resources.db.snapshot() as session:
-            rows = await retrieval.find_profiles(
-                session,
-                self.engine.engine,
-                scope_hash(self.request.scope or {}),
-                self.resources.clock.now(),
-            )
-        return [
-            stored
-            for row in rows
-            for stored in stored_fields(row.memory_id, row.version, row.structured_content or {})
         ]
 
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
@@ -276,7 +288,6 @@ def _to_neighbour(row: MemoryRow | MemoryRecord) -> Neighbour:
         row.fact or "",
         0.0,
         stored_topics(row.topics),
-        row.update_time.date(),
     )
 
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from app.adapters.db.session import Session
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName, MemoryName
-from app.memory.generation.logic.outcomes import MAX_LISTED_OUTCOMES, Dropped, Refused
+from app.memory.generation.logic.outcomes import (
+    MAX_LISTED_OUTCOMES,
+    Dropped,
+    DroppedValue,
+    Refused,
+)
 from app.memory.generation.services.turns import topic_columns
 from app.memory.memories.services.versions import find_version
 from app.platform.operations.logic.states import type_url
@@ -24,17 +29,45 @@ _SHOWN = ("fact", "topics", "structuredContent")
 
 
 def preview(
-    engine: EngineName, author: str, planned: "Plan", dropped: Sequence[Dropped]
+    engine: EngineName,
+    author: str,
+    planned: "Plan",
+    dropped: Sequence[Dropped],
+    fields: Sequence[DroppedValue],
 ) -> dict[str, Any]:
     """Return the stored response; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
     lists = {
         "plannedChanges": [_render_change(engine, change) for change in planned.changes],
-        "droppedFacts": [fact.to_json() for fact in dropped[:MAX_LISTED_OUTCOMES]],
+        "droppedFacts": [_render_dropped(engine, fact) for fact in dropped[:MAX_LISTED_OUTCOMES]],
+        "droppedFields": [_render_field(engine, one) for one in fields[:MAX_LISTED_OUTCOMES]],
         "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
     }
     filled = {name: entries for name, entries in lists.items() if entries}
     return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
+
+
+def _render_dropped(engine: EngineName, dropped: Dropped) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "fact": dropped.fact,
+        "quote": dropped.quote,
+        "reason": dropped.reason,
+    }
+    if dropped.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, dropped.memory_id))}
+    return fields | ({"detail": dropped.detail} if dropped.detail else {})
+
+
+def _render_field(engine: EngineName, dropped: DroppedValue) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "schemaId": dropped.schema_id,
+        "field": dropped.field,
+        "quote": dropped.quote,
+        "reason": dropped.reason,
+    }
+    if dropped.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, dropped.memory_id))}
+    return fields
 
 
 def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:

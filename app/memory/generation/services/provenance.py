@@ -15,10 +15,14 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class StreamPlace:
-    """A source, and the number of each event of a generation in it."""
+    """A source, and the number of each event of a generation in it.
+
+    `times` has the times at which events without a time of their own arrived; empty: not known.
+    """
 
     source: str
     positions: Sequence[int]
+    times: Sequence[datetime] = ()
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,18 @@ class Provenance:
     """The provenance columns of a memory, by the event that it rests on.
 
     Attributes:
+        times: of the events, if known.
         place: the source of the events; None for given facts, which have none.
         now: the time of events without a time.
     """
 
-    events: Sequence[ContentEvent]
+    times: Sequence[datetime | None]
     place: StreamPlace | None
     now: datetime
+
+    def said_at(self, turn: int) -> datetime:
+        """Return the time at which a turn was said."""
+        return (self.times[turn] if self.times else None) or self.now
 
     def of(self, turn: int | None) -> dict[str, Any]:
         """Return the columns; `turn` is the last that the memory rests on, None: on none."""
@@ -43,7 +52,7 @@ class Provenance:
         return {
             "source": self.place.source,
             "position": float(self.place.positions[turn]),
-            "event_time": self.events[turn].event_time or self.now,
+            "event_time": self.said_at(turn),
         }
 
 

@@ -1,6 +1,6 @@
 """The account of a generation, for its operation's metadata and its memories' provenance."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +8,14 @@ from app.adapters.llm.ports import Meter
 from app.kernel.names import EngineName, MemoryName
 from app.language.facts import ENGINE
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, Unmet, sums
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, sums
 from app.memory.generation.logic.plan import Plan
 from app.memory.generation.logic.prompts import VERSION
+from app.memory.generation.schemas import ReadTo
+from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.provenance import Provenance
 from app.platform.operations.store.repository import UNMET_REQUESTS
-from app.platform.sessions.store.repository import EventPlace
 
 _MAX_SKIPPED_NAMED = 20
 """Skipped files that the metadata list; more are only counted."""
@@ -23,15 +23,23 @@ _MAX_SKIPPED_NAMED = 20
 
 @dataclass(frozen=True)
 class Summary:
-    """Facts about the work for the operation's metadata, and the provenance of its memories."""
+    """Facts about the work for the operation's metadata, and the provenance of its memories.
+
+    Attributes:
+        left: positions of the turns that left a memory, a change of one, or a decision.
+        unread: positions of the turns that were left out.
+    """
 
     model_id: str | None
     has_conversation: bool
     details: dict[str, Any]
     dropped: Sequence[Dropped]
+    dropped_fields: Sequence[DroppedValue]
     unmet: Sequence[Unmet]
-    provenance: Provenance
-    read_to: EventPlace | None
+    conversation: HeardConversation
+    left: frozenset[int]
+    unread: Collection[int]
+    read_to: ReadTo | None
     masking: Masking
 
     @classmethod
@@ -45,8 +53,8 @@ class Summary:
             **extracted.counts,
             **masking.details(),
         }
-        for name, value in sums(dropped, planned.outcome.refused).items():
-            details[name] = value + details.get(name, 0) if isinstance(value, int) else value
+        dropped_fields = [*extracted.dropped_fields, *planned.dropped_fields]
+        details |= sums(dropped, planned.outcome.refused, dropped_fields)
         if planned.outcome.verified:
             details["verifiedFactCount"] = planned.outcome.verified
         if extracted.skipped_files:
@@ -57,14 +65,17 @@ class Summary:
             ]
         model_id = inputs.model.model_id if inputs.model is not None else None
         return cls(
-            model_id,
-            bool(inputs.events),
-            details,
-            dropped,
-            planned.outcome.unmet,
-            inputs.provenance,
-            inputs.read_to,
-            masking,
+            model_id=model_id,
+            has_conversation=bool(inputs.conversation.events),
+            details=details,
+            dropped=dropped,
+            dropped_fields=dropped_fields,
+            unmet=planned.outcome.unmet,
+            conversation=inputs.conversation,
+            left=_left(planned, [*dropped, *dropped_fields]),
+            unread=extracted.unread,
+            read_to=inputs.read_to,
+            masking=masking,
         )
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
@@ -85,6 +96,12 @@ class Summary:
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
+
+
+def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
+    """Return the positions of the turns that left a memory, a change of one, or a decision."""
+    turns = {turn for change in planned.changes for turn in change.turns}
+    return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 
 
 def _names(engine: EngineName, unmet: Unmet) -> list[str]:

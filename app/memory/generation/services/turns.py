@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from app.adapters.llm.ports import Attachment
 from app.kernel.text import clean
 from app.kernel.wire.content import Part
 from app.language.facts import MANAGED_TOPICS, Topic, Turn
+from app.language.search_languages import is_function_word
 from app.language.sentences import own_words
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
@@ -17,36 +20,109 @@ from app.platform.engines.logic.topics import MemoryTopic, MemoryTopicId
 USER_ROLES = frozenset({"", "user"})
 """Roles of a user's turn; a turn without a role is the user's."""
 _UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
+_PAUSE = timedelta(seconds=10)
+"""Time after which a user's next message is another statement."""
+_FIRST = frozenset({"i", "i'm", "i've", "ich", "je", "yo"})
+_END_MARKS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f\u0964\u06d4:")
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
 def turn_of(event: ContentEvent) -> Turn:
-    """Return the turn: its text parts as lines, without thoughts, calls and files."""
-    parts = event.content.parts or []
-    texts = [part.text for part in parts if part.text and not part.thought]
-    return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
+    """Return the turn: its text parts joined, without thoughts, calls and files."""
+    text, was_cut = "", False
+    for part in event.content.parts or []:
+        if part.text and not part.thought:
+            text += f"{_between(text, part.text, was_cut=was_cut)}{part.text}"
+            was_cut = False
+        elif not part.text:
+            was_cut = True
+    return Turn(event.content.role or "user", text, event.event_time)
 
 
-def lines_of(events: Sequence[ContentEvent]) -> list[TranscriptLine]:
+def _between(before: str, after: str, *, was_cut: bool) -> str:
+    """Return what stands between two parts of a text: nothing, since parts carry their blanks.
+
+    But a sentence that has ended, or a file in between, begins a line, and a capital after a small
+    letter begins a word.
+    """
+    if not before:
+        return ""
+    if was_cut or before.rstrip()[-1:] in _END_MARKS:
+        return "\n"
+    return " " if before[-1].islower() and after[0].isupper() else ""
+
+
+def is_users(event: ContentEvent) -> bool:
+    """Return True for the turn of a user; a turn without a role is one."""
+    return _is_of_user(event.content.role or "user")
+
+
+def _is_of_user(role: str) -> bool:
+    return role.strip().lower() in USER_ROLES
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A turn to read: its position, and whether it is context alone, since it was read before."""
+
+    at: int
+    turn: Turn
+    is_context: bool = False
+
+
+def utterances(heard: Sequence[Heard]) -> list[Heard]:
+    """Join turns of a user that are pieces of one statement: the last of them stands for it.
+
+    No answer is between them, no end mark, and less than ten seconds, as far as times are known.
+    """
+    joined: list[Heard] = []
+    for one in heard:
+        before = joined[-1] if joined else None
+        if before is None or not _continues(before.turn, one.turn):
+            joined.append(one)
+            continue
+        text = f"{before.turn.text.rstrip()}{_blank_before(one.turn.text)}{one.turn.text.lstrip()}"
+        joined[-1] = replace(one, turn=replace(one.turn, text=text))
+    return joined
+
+
+def _continues(before: Turn, after: Turn) -> bool:
+    if not (_is_of_user(before.role) and _is_of_user(after.role)):
+        return False
+    if not before.text.strip() or before.text.rstrip()[-1] in _END_MARKS:
+        return False
+    if before.time is None or after.time is None:
+        return True
+    return after.time - before.time < _PAUSE
+
+
+def _blank_before(text: str) -> str:
+    """Return a line break before a text that begins a sentence of its own, else a blank."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    begins = first[:1].isupper() and is_function_word(first.lower().split("'")[0])
+    return "\n" if begins or first.lower() in _FIRST else " "
+
+
+def lines_of(heard: Sequence[Heard]) -> list[TranscriptLine]:
     """Return the words of each turn, for a model to read.
 
     System texts are left out, and so is text that a service has put into a user's turn.
     """
     lines = []
-    for number, event in enumerate(events):
-        turn = turn_of(event)
+    for one in heard:
+        turn = one.turn
         role = turn.role.strip().lower()
-        is_users = role in USER_ROLES
-        text = own_words(clean(turn.text)) if is_users else clean(turn.text)
+        is_source = role in USER_ROLES
+        text = own_words(clean(turn.text)) if is_source else clean(turn.text)
         text = _BLANKS.sub(" ", text).strip()
         if text and role not in _UNHEARD_ROLES:
-            lines.append(TranscriptLine(number, is_users, text, turn.time))
+            lines.append(TranscriptLine(one.at, is_source, text, turn.time, one.is_context))
     return lines
 
 
 def files_of(event: ContentEvent) -> list[Attachment]:
     """Return the files of a user's turn."""
-    if (event.content.role or "user").strip().lower() not in USER_ROLES:
+    if not is_users(event):
         return []
     return [file for part in event.content.parts or [] if (file := _file(part)) is not None]
 

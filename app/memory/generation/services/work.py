@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -24,26 +24,28 @@ from app.kernel.names import EngineName
 from app.language.dates import day_in
 from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
-from app.language.merging import ASKED
 from app.memory.generation.logic.decisions import Caps
-from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import fates
-from app.memory.generation.logic.plan import Plan, PlannedChange, considered, plan
+from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
+from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
-from app.memory.generation.schemas import GenerateMemoriesRequest
+from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
+from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
+from app.memory.generation.services.profile_fields import with_profiles
 from app.memory.generation.services.summary import Summary
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
+from app.memory.generation.store import repository
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.vectors import Vector
@@ -51,13 +53,14 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.privacy.services.privacy import count
-from app.platform.sessions.store.repository import EventPlace
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
 from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()
+
+_SaidT = TypeVar("_SaidT", Candidate, FieldValue)
 
 _MAX_PLANS = 3
 """Plans that a job makes before it gives up on a scope that others keep changing."""
@@ -90,9 +93,9 @@ class GenerationTask:
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
-    go_on: (
-        Callable[[EventPlace, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None
-    ) = None
+    go_on: Callable[[ReadTo, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None = (
+        None
+    )
     origin: ReadPart = field(default_factory=ReadPart)
 
 
@@ -150,12 +153,23 @@ class Generation:
         most = self.resources.settings.tuning.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
+        extracted.unread |= {one.turn for one in extracted.candidates}.difference(
+            one.turn for one in candidates
+        )
+        extracted.count("knownEventCount", inputs.conversation.known)
+        extracted.count("recalledLineCount", inputs.conversation.recalled)
+        candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]
+        values = [_timed(value, inputs.conversation) for value in extracted.values]
+        zone = inputs.guide.now.tzinfo
         consolidation = (
-            Consolidation(inputs.model, self.meter, self._caps) if inputs.model else None
+            Consolidation(inputs.model, self.meter, self._caps, zone) if inputs.model else None
         )
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, inputs, consolidation)
-            planned = await self._with_fields(planned, extracted.values, inputs)
+            task, schemas = self.task, inputs.profiles
+            planned = await with_profiles(
+                self.resources, task.engine, task.request, planned, schemas, values
+            )
             # Once more, since a model may have put together what was apart.
             masking = replace(inputs.masking, counts=Counter(inputs.masking.counts))
             planned = await asyncio.to_thread(masking.plan, planned)
@@ -225,26 +239,14 @@ class Generation:
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
         stored = [row.memories for row in near]
-        return replace(plan(candidates, stored, verdicts, self._caps.all), outcome=done)
+        planned = plan(candidates, stored, verdicts, self._caps.all)
+        dropped = [*done.dropped, *planned.outcome.dropped]
+        return replace(planned, outcome=replace(done, dropped=dropped))
 
     @property
     def _caps(self) -> Caps:
         settings = self.resources.settings
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
-
-    async def _with_fields(
-        self, planned: Plan, values: Sequence[FieldValue], inputs: Material
-    ) -> Plan:
-        """Add the changes of profiles; their deletions share the generation's limit."""
-        if not values:
-            return planned
-        stored = await self.scope.profile_fields()
-        deleted = sum(
-            change.action == "DELETED" and change.reason != ASKED for change in planned.changes
-        )
-        left = max(self.resources.settings.generation_max_deletes - deleted, 0)
-        fields = plan_fields(values, stored, max_deletes=left, schemas=inputs.profiles)
-        return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
 
     async def _apply(
         self, planned: Plan, vectors: Mapping[str, Vector], summary: "Summary"
@@ -265,15 +267,20 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.tuning.max_metadata_entries
-            origin = summary.provenance
+            origin = summary.conversation.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
             if task.request.validate_only:
                 await writer.check(planned.changes)
-                shown = preview(writing.engine, author, planned, summary.dropped)
+                shown = preview(
+                    writing.engine, author, planned, summary.dropped, summary.dropped_fields
+                )
                 response = summary.masking.preview(shown)
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
+                read = summary.conversation.read_lines(summary.left, summary.unread, now)
+                scope = task.request.scope or {}
+                await repository.keep(session, task.engine.engine, scope, read)
             await self._record_costs(session)
             end = task.finish
             if summary.read_to is not None:
@@ -312,6 +319,15 @@ class Generation:
                 await self.task.note(session, {**author, **self._costs()})
         except Exception as error:  # noqa: BLE001 - the error that ended the work must be reported
             log.warning("generation.costs_not_recorded", error=describe(error))
+
+
+def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
+    """Return what was found with the time of its words, and whether it may be a repetition."""
+    return replace(
+        found,
+        said_at=conversation.provenance.said_at(found.turn),
+        is_repeat=conversation.standings.get(found.turn) is LineStanding.PERHAPS,
+    )
 
 
 def _mask(extracted: Extracted, masking: Masking) -> None:

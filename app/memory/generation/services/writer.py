@@ -17,7 +17,7 @@ from app.memory.memories.logic.policy import Cause, memory_expiry
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
@@ -88,19 +88,33 @@ class GenerationWriter:
             return self._creation(change, vector)
         if change.action == "DELETED":
             return Deletion(row, change.extracted_memories())
+        said = self._said(change, row)
         return Change(
             row=row,
             content={
                 **content_of(row),
                 **_content(change),
-                **self.provenance.of(change.turn),
+                **said,
                 "context": _context_of(change, row),
                 "user_metadata": self._merged_metadata(row),
             },
             expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
             vector=vector,
             extracted=change.extracted_memories(),
+            hold=Hold.CLEAR if said else Hold.KEEP,
         )
+
+    def _said(self, change: PlannedChange, row: MemoryRow) -> dict[str, Any]:
+        """Return the provenance of a changed memory; empty if it still rests on a later time.
+
+        A fact that is said again earlier than the memory rests on changes nothing of that.
+        """
+        said = self.provenance.of(change.turn)
+        moment, before = said.get("event_time"), row.held_time or row.event_time or row.create_time
+        is_same = change.field is None and change.fact == row.fact
+        if moment is None or (is_same and moment < before):
+            return {}
+        return {**said, "event_time": max(moment, row.event_time or moment)}
 
     def _creation(self, change: PlannedChange, vector: Vector | None) -> Creation:
         return Creation(

@@ -17,6 +17,9 @@ class ListedEvent:
         arrival_time: the time at which it arrived.
         content_bytes: the length of its content.
         batch_limit: the most events that it is read with; None for any number.
+        event_id: the id that its sender gave it, if any.
+        event_time: the time that its sender gave it, if any; `time` is that of its arrival, else.
+        utc_offset: the minutes by which the sender's clock was ahead of UTC, if known.
     """
 
     seq: int
@@ -24,6 +27,9 @@ class ListedEvent:
     arrival_time: datetime
     content_bytes: int
     batch_limit: int | None
+    event_id: str | None = None
+    event_time: datetime | None = None
+    utc_offset: int | None = None
 
 
 def in_order(event: ListedEvent) -> tuple[datetime, int]:

@@ -23,7 +23,7 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
 from app.kernel.scopes import scope_hash
-from app.kernel.wire.scalars import parse_timestamp
+from app.kernel.wire.scalars import parse_timestamp, utc_offset
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation import model_of, reads_files, untouched
 from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
@@ -388,6 +388,7 @@ def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dic
     return {
         "event_id": event.event_id or None,
         "event_time": event.event_time,
+        "utc_offset": None if event.event_time is None else utc_offset(event.event_time),
         "arrival_time": now,
         "content": content,
         "content_bytes": len(json.dumps(content, ensure_ascii=False).encode()),

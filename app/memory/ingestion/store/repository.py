@@ -167,6 +167,9 @@ _LISTED = (
     StreamEventRow.arrival_time,
     StreamEventRow.content_bytes,
     StreamEventRow.batch_limit,
+    StreamEventRow.event_id,
+    StreamEventRow.event_time,
+    StreamEventRow.utc_offset,
 )
 
 

@@ -2,7 +2,15 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import (
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    SmallInteger,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
@@ -84,6 +92,8 @@ class StreamEventRow(Base):
     seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     event_id: Mapped[str | None] = mapped_column(Text)
     event_time: Mapped[datetime | None]
+    # Minutes by which the sender's clock was ahead of UTC; null: not known.
+    utc_offset: Mapped[int | None] = mapped_column(SmallInteger)
     arrival_time: Mapped[datetime]
     # The time at which it became memories; null while it waits.
     process_time: Mapped[datetime | None]

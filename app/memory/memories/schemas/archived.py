@@ -75,6 +75,7 @@ class ArchivedMemory(ArchivedContent):
     expire_time: Moment | None
     delete_time: Past | None
     recover_until: Ending | None
+    held_time: Past | None
 
     @override
     def contradictions(self) -> Iterable[tuple[str, str]]:

@@ -247,7 +247,9 @@ class CreateMemoryRequest(MemoryFields):
         }
     )
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"name", "create_time", "update_time", "event_time", "etag"}
+    )
 
     scope: Scope
 
@@ -263,7 +265,9 @@ class UpdateMemoryRequest(MemoryFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "I prefer an aisle seat."}]})
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"name", "create_time", "update_time", "event_time"}
+    )
 
     scope: Scope | None = Field(None, description="The memory's own scope; another one is refused.")
     etag: str | None = Field(None, description="The etag that was read.")
@@ -310,6 +314,11 @@ class Memory(MemoryContentFields):
     )
     create_time: Timestamp = Field(description="Time of its creation.")
     update_time: Timestamp = Field(description="Time of its last change.")
+    event_time: Timestamp | None = Field(
+        None,
+        description="Output only: the time at which the fact was said, or that its metadata name;"
+        " absent: it was not said in a conversation.",
+    )
     expire_time: Timestamp | None = Field(
         None, description="Time at which it is deleted; absent: never."
     )
@@ -339,6 +348,7 @@ class Memory(MemoryContentFields):
                 "scope": row.scope,
                 "create_time": row.create_time,
                 "update_time": row.update_time,
+                "event_time": row.event_time,
                 "expire_time": row.expire_time,
                 "etag": str(row.version),
             }
@@ -354,6 +364,7 @@ class Memory(MemoryContentFields):
                 "scope": memory.scope,
                 "create_time": memory.create_time,
                 "update_time": revision.create_time,
+                "event_time": revision.event_time,
                 "expire_time": revision.memory_expire_time,
                 "etag": str(revision.version),
             }
@@ -373,7 +384,7 @@ def check_fields(row: Row) -> None:
     content = wire_names(row, ColumnRole.CONTENT, ColumnRole.KEPT).keys()
     state = wire_names(row, ColumnRole.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
-    shown = Memory.model_fields.keys() - DELETION_FIELDS
+    shown = Memory.model_fields.keys() - DELETION_FIELDS - {"event_time"}
     check_equal("Memory", shown, {"name", "etag", *content, *state})
     settable = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
     check_equal("MemoryFields", settable - {"expire_time", "ttl"}, content)

@@ -29,7 +29,13 @@ from app.memory.memories.schemas.memories import (
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.services.versions import find_version
 from app.memory.memories.store import ledger, repository
-from app.memory.memories.store.changes import Change, ChangeContext, Creation, response_of
+from app.memory.memories.store.changes import (
+    Change,
+    ChangeContext,
+    Creation,
+    Hold,
+    response_of,
+)
 from app.memory.memories.store.columns import content_of, wire_names
 from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
@@ -57,6 +63,9 @@ _IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, ColumnRole.KEPT)})
 _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
+
+_STATED = frozenset({"fact", "structured_content"})
+"""The fields that say what a memory states."""
 
 TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
@@ -214,6 +223,7 @@ class MemoryService:
                 content=_merged_content(row, request, changed),
                 expire_time=_new_expiry(row, config_of(engine), changed, now, requested),
                 vector=vector,
+                hold=_hold(request, changed),
             )
             writing = self.writing(engine, new, request)
             written = await ledger.change(session, writing, change)
@@ -364,6 +374,14 @@ def _merged_content(
     if content["fact"] is None and content["structured_content"] is None:
         raise InvalidArgument.of_field("fact", "is required, unless there is structuredContent.")
     return content
+
+
+def _hold(request: UpdateMemoryRequest, changed: frozenset[str]) -> Hold:
+    """Return the effect on `held_time`: metadata that name a time are taken at their word."""
+    metadata = request.content()["user_metadata"]
+    if "metadata" in changed and "event_time" in named_in(metadata):
+        return Hold.CLEAR
+    return Hold.SET if changed & _STATED else Hold.KEEP
 
 
 def _new_expiry(

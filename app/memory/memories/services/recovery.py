@@ -12,7 +12,7 @@ from app.memory.memories.logic.refusals import not_deleted
 from app.memory.memories.schemas.deletions import UndeleteMemoryRequest
 from app.memory.memories.services.memories import UNDELETE, MemoryService, finish_with_memory
 from app.memory.memories.store import ledger, repository
-from app.memory.memories.store.changes import Change
+from app.memory.memories.store.changes import Change, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
@@ -70,6 +70,7 @@ class RecoveryService:
                 # A scan may have masked the fact meanwhile; it then waits for its vector.
                 vector=vector if row.fact == fact else None,
                 is_undeletion=True,
+                hold=Hold.SET,
             )
             writing = service.writing(engine, new, request)
             written = await ledger.change(session, writing, change)

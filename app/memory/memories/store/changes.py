@@ -25,6 +25,17 @@ class Action(StrEnum):
     """Sensitive values were masked, in earlier revisions, too."""
 
 
+class Hold(StrEnum):
+    """The effect of a change on `held_time`, the time at which a person last set the content."""
+
+    KEEP = "KEEP"
+    """The content was not set by this change."""
+    SET = "SET"
+    """A person set the content: an update, a rollback, an undeletion or an undo."""
+    CLEAR = "CLEAR"
+    """The content rests on a statement, whose time is `event_time`."""
+
+
 @dataclass(frozen=True)
 class ChangeContext:
     """Context that all changes of one request share."""
@@ -83,7 +94,8 @@ class Change:
 
     `content` has a value for each of `columns.CONTENT_FIELDS`; an undeletion has that of its row,
     unless an import brings the memory back. `vector` may be None if the fact stays unchanged;
-    otherwise it is used as for a `Creation`. Without `times`, the memory is updated now.
+    otherwise it is used as for a `Creation`. Without `times`, the memory is updated now. Its times
+    never go back, even if another process with a faster clock changed it before.
     """
 
     row: MemoryRow
@@ -95,6 +107,7 @@ class Change:
     is_redaction: bool = False
     is_undeletion: bool = False
     times: Times | None = None
+    hold: Hold = Hold.KEEP
 
     @property
     def action(self) -> Action:
@@ -122,10 +135,18 @@ class Written:
     revision_id: int | None
 
 
-def times_of(wanted: Creation | Change, created: datetime, now: datetime) -> dict[str, datetime]:
-    """Return the columns of a memory's times: those wanted, else its creation and now."""
-    times = wanted.times or Times(created, now)
-    return {"create_time": times.create_time, "update_time": times.update_time}
+def moment_of(row: MemoryRow, now: datetime) -> datetime:
+    """Return the time of a change to a memory as it was read: now, but never before the last."""
+    return max(now, row.update_time)
+
+
+def held_time(wanted: Change, moment: datetime) -> datetime | None:
+    """Return the time at which a person last set the content, after a change at `moment`."""
+    if wanted.hold is Hold.KEEP:
+        return wanted.row.held_time
+    if wanted.hold is Hold.CLEAR:
+        return None
+    return moment if wanted.times is None else wanted.times.update_time
 
 
 def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:

@@ -5,6 +5,7 @@ All functions take part in the caller's transaction, so a change is written whol
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.adapters.cooperative import each
@@ -24,9 +25,11 @@ from app.memory.memories.store.changes import (
     ChangeContext,
     Creation,
     Deletion,
+    Times,
     Written,
+    held_time,
+    moment_of,
     response_of,
-    times_of,
 )
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
 from app.memory.memories.store.erasure import ErasedCounts
@@ -115,7 +118,7 @@ async def create_at_once(
     rows = {
         "memory": values,
         "vector": vectors.values_of(row, writing.model_id, vector),
-        "revision": _revision(writing, row, Action.CREATED, new.extracted),
+        "revision": _revision(writing, writing.now, row, Action.CREATED, new.extracted),
         "operation": operation.columns(OperationState.SUCCEEDED, response),
         "event": event,
     }
@@ -191,7 +194,7 @@ async def _create(
 
 
 def _created(writing: ChangeContext, row: MemoryRow, new: Creation) -> _Effect:
-    revision = _revision(writing, row, Action.CREATED, new.extracted)
+    revision = _revision(writing, writing.now, row, Action.CREATED, new.extracted)
     return _Effect(row, revision, new.vector, has_new_fact=row.fact is not None)
 
 
@@ -217,6 +220,7 @@ async def _insert(
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
     digest = scope_hash(new.scope)
+    times = new.times or Times(writing.now, writing.now)
     return {
         "engine_id": writing.engine.engine,
         "memory_id": new.memory_id or str(new_id(writing.now, bucket_of_hash(digest))),
@@ -227,7 +231,9 @@ def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
         **no_content(),
         **new.content,
         **_derived(new.content, writing.language),
-        **times_of(new, writing.now, writing.now),
+        **vars(times),
+        # Its content was changed elsewhere at that time.
+        "held_time": times.update_time if times.update_time != times.create_time else None,
         "expire_time": new.expire_time,
     }
 
@@ -244,20 +250,25 @@ async def _change(
         for change, keeps in zip(wanted, keeps_vector, strict=True)
         if keeps and change.row.expire_time != change.expire_time
     ]
-    values = [_changed_values(writing, change) for change in wanted]
+    moments = [moment_of(change.row, writing.now) for change in wanted]
+    values = [
+        _changed_values(writing, change, moment)
+        for change, moment in zip(wanted, moments, strict=True)
+    ]
     if not await repository.update_memories(session, [change.row for change in wanted], values):
         raise changed_meanwhile()
     await repository.renew_vector_expiry(session, writing.engine.engine, moved)
     return [
         _Effect(
             change.row,
-            _revision(writing, change.row, change.action, change.extracted, change.restores),
+            _revision(writing, moment, change.row, change.action, change.extracted)
+            | {"restored_revision_id": change.restores},
             None if keeps else change.vector,
             # Vectors of other models are as old as the fact.
             ends_vectors=not keeps,
             has_new_fact=not keeps and change.row.fact is not None,
         )
-        for change, keeps in zip(wanted, keeps_vector, strict=True)
+        for change, moment, keeps in zip(wanted, moments, keeps_vector, strict=True)
     ]
 
 
@@ -267,11 +278,13 @@ def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]
     return {**named, **search_hints_of({**content, **named}, language)}
 
 
-def _changed_values(writing: ChangeContext, wanted: Change) -> dict[str, Any]:
+def _changed_values(writing: ChangeContext, wanted: Change, moment: datetime) -> dict[str, Any]:
+    times = wanted.times or Times(wanted.row.create_time, moment)
     return {
         **wanted.content,
         **_derived(wanted.content, writing.language),
-        **times_of(wanted, wanted.row.create_time, writing.now),
+        **vars(times),
+        "held_time": held_time(wanted, moment),
         "expire_time": wanted.expire_time,
         "delete_time": None,
         "recover_until": None,
@@ -289,7 +302,9 @@ async def _delete(
         _Effect(
             deletion.row,
             # The revision of a deletion has no fact. Source: wire specification, section 6.1.
-            _revision(writing, deletion.row, Action.DELETED, deletion.extracted)
+            _revision(
+                writing, deletion.row.update_time, deletion.row, Action.DELETED, deletion.extracted
+            )
             | {"fact": None, "structured_content": None},
             ends_vectors=True,
         )
@@ -377,14 +392,14 @@ async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence
 
 def _revision(
     writing: ChangeContext,
+    moment: datetime,
     row: MemoryRow,
     action: Action,
     extracted: Sequence[Mapping[str, Any]],
-    restores: int | None = None,
 ) -> dict[str, Any]:
     return {
         **{name: getattr(row, name) for name in COPIED_FIELDS},
-        "revision_id": new_id(writing.now, bucket_of_hash(row.scope_hash)),
+        "revision_id": new_id(moment, bucket_of_hash(row.scope_hash)),
         "action": action,
         "memory_expire_time": row.expire_time,
         "labels": dict(writing.labels),
@@ -393,8 +408,8 @@ def _revision(
         "prompt_version": writing.prompt_version,
         "operation_id": writing.operation_id,
         "caller": writing.caller,
-        "restored_revision_id": restores,
+        "restored_revision_id": None,
         "redact_time": None,
-        "create_time": writing.now,
+        "create_time": moment,
         "expire_time": writing.revision_expire_time,
     }

@@ -4,11 +4,12 @@ The writing functions, at the end, are called by `store/ledger.py` alone. All fu
 part in the caller's transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     literal,
     or_,
     select,
@@ -28,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
+from app.adapters.db.arrays import any_of
 from app.adapters.db.bulk import Conflict, insert_free, insert_made, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
@@ -46,6 +49,7 @@ from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
 from app.kernel.scopes import scope_hash
+from app.memory.memories.logic.search_hints import same
 from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -59,6 +63,7 @@ from app.platform.engines.logic.topics import ManagedTopic
 from app.platform.engines.store import repository as engines
 
 _KEY = (MemoryRow.engine_id, MemoryRow.memory_id)
+_END_MARKS = ".!? "
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -168,6 +173,74 @@ def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
     return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
 
 
+@dataclass(frozen=True)
+class FactsOfScope:
+    """The search hints `same:` of facts that memories have, and of those that they had earlier."""
+
+    present: frozenset[str]
+    earlier: frozenset[str]
+
+
+async def find_facts(
+    session: Session,
+    engine_id: int,
+    scope: Mapping[str, str],
+    texts: Collection[str],
+    now: datetime,
+) -> FactsOfScope:
+    """Return which of some texts are facts of the scope's memories, deleted ones included."""
+    if not texts:
+        return FactsOfScope(frozenset(), frozenset())
+    hints = {same(text) for text in texts}
+    is_of_scope = and_(
+        MemoryRow.engine_id == engine_id, MemoryRow.scope_hash == scope_hash(scope), is_known(now)
+    )
+    alike = MemoryRow.cues.overlap(sorted(hints))
+    facts = await session.execute(select(MemoryRow.fact).where(is_of_scope, alike))
+    plain = func.lower(func.rtrim(RevisionRow.fact, _END_MARKS))
+    earlier = await session.execute(
+        select(RevisionRow.fact)
+        .join(
+            MemoryRow,
+            and_(
+                MemoryRow.engine_id == RevisionRow.engine_id,
+                MemoryRow.memory_id == RevisionRow.memory_id,
+            ),
+        )
+        .where(
+            is_of_scope,
+            RevisionRow.engine_id == engine_id,
+            RevisionRow.expire_time > now,
+            plain == any_of({text.lower().rstrip(_END_MARKS) for text in texts}),
+        )
+    )
+    present = frozenset(same(fact) for fact in facts.scalars() if fact)
+    return FactsOfScope(
+        present, frozenset(same(fact) for fact in earlier.scalars() if fact) - present
+    )
+
+
+class RestTime(NamedTuple):
+    """The time that a memory's fact rests on; `is_held` if a person set it by hand."""
+
+    rests_on: datetime
+    is_held: bool
+
+
+async def rest_times(
+    session: Session, engine_id: int, memory_ids: Sequence[str]
+) -> dict[str, RestTime]:
+    """Return the times that memories rest on, by id: set by hand, else said, else created."""
+    rests_on = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
+    statement = select(MemoryRow.memory_id, rests_on, MemoryRow.held_time.is_not(None)).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids)
+    )
+    return {
+        memory_id: RestTime(moment, is_held)
+        for memory_id, moment, is_held in await session.execute(statement)
+    }
+
+
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
     """Return True if an engine has live memories."""
     statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id, is_live(now))
@@ -262,7 +335,7 @@ async def mark_deleted(
     """
     if not rows:
         return True
-    new = {"update_time": now, "delete_time": now, "recover_until": recover_until}
+    moment = func.greatest(MemoryRow.update_time, now)
     statement = (
         update(MemoryRow)
         .where(
@@ -272,13 +345,19 @@ async def mark_deleted(
             ),
             MemoryRow.delete_time.is_(None),
         )
-        .values(**new, version=MemoryRow.version + 1)
+        .values(
+            update_time=moment,
+            delete_time=moment,
+            recover_until=recover_until,
+            version=MemoryRow.version + 1,
+        )
         .returning(MemoryRow.memory_id)
         .execution_options(synchronize_session=False)
     )
     changed = (await session.execute(statement)).all()
     for row in rows:
-        _note(row, new)
+        at = max(now, row.update_time)
+        _note(row, {"update_time": at, "delete_time": at, "recover_until": recover_until})
     return len(changed) == len(rows)
 
 

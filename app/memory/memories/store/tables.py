@@ -50,7 +50,9 @@ class MemoryContent:
     context: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.CONTENT})
     source: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.PROVENANCE})
     position: Mapped[float | None] = mapped_column(Double, info={"role": ColumnRole.PROVENANCE})
-    event_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.PROVENANCE})
+    event_time: Mapped[datetime | None] = mapped_column(
+        info={"role": ColumnRole.PROVENANCE, "filtered": True}
+    )
 
 
 class MemoryRow(MemoryContent, Base):
@@ -114,6 +116,8 @@ class MemoryRow(MemoryContent, Base):
     )
     delete_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
     recover_until: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
+    held_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.INTERNAL})
+    """Time at which a person last set the content by hand; null if it rests on a statement."""
     language: Mapped[str] = mapped_column(
         REGCONFIG,
         server_default=text("'simple'::regconfig"),

@@ -93,6 +93,7 @@ _EVENT = Kind(
         ArchiveField("author", TEXT),
         ArchiveField("invocation_id", TEXT),
         ArchiveField("timestamp", TIME),
+        ArchiveField("utc_offset", WHOLE, is_nullable=True),
         ArchiveField("content", OBJECT, is_nullable=True),
         ArchiveField("actions", OBJECT, is_nullable=True),
         ArchiveField("error_code", TEXT, is_nullable=True),
@@ -171,6 +172,7 @@ _STREAM_EVENT = Kind(
         ArchiveField("seq", WHOLE),
         ArchiveField("event_id", TEXT, is_nullable=True),
         ArchiveField("event_time", TIME, is_nullable=True),
+        ArchiveField("utc_offset", WHOLE, is_nullable=True),
         ArchiveField("arrival_time", TIME),
         ArchiveField("content", OBJECT, is_nullable=True),
         ArchiveField("content_bytes", WHOLE),
@@ -179,6 +181,18 @@ _STREAM_EVENT = Kind(
     ),
     {**ENGINE_ID, "process_time": "only events that wait are in an archive"},
 )
+_READ_LINE = Kind(
+    "readLine",
+    "read_lines",
+    ("scope_hash", "digest"),
+    (
+        ArchiveField("scope_hash", HASH),
+        ArchiveField("digest", HASH),
+        ArchiveField("scope", OBJECT),
+        EXPIRE_TIME,
+    ),
+)
+"""A line that was read, so that the engine does not learn from it again what was deleted."""
 _IN_NAMESPACE = (ArchiveField("memory", TEXT), ArchiveField("namespace", TEXT))
 NAMESPACE = Kind(
     "namespace",
@@ -312,6 +326,7 @@ KINDS = (
     _SUMMARY,
     STREAM,
     _STREAM_EVENT,
+    _READ_LINE,
     NAMESPACE,
     ARTIFACT,
     PAGE,

@@ -60,6 +60,7 @@ MEMORY = Kind(
         ArchiveField("expire_time", TIME, is_nullable=True),
         ArchiveField("delete_time", TIME, is_nullable=True),
         ArchiveField("recover_until", TIME, is_nullable=True),
+        ArchiveField("held_time", TIME, is_nullable=True),
     ),
     {
         **ENGINE_ID,

@@ -46,6 +46,7 @@ _OWN = {
     "memory_vectors": "t.model_id = (select e.embedding_model from engines e"
     " where e.engine_id = %(engine)s) and p.delete_time is null",
     "stream_events": "t.process_time is null",
+    "read_lines": "t.expire_time > %(now)s",
     "task_pages": f"not {_IS_OMITTED.format('p')}",
     "operations": "t.state in ('SUCCEEDED', 'FAILED', 'CANCELLED')"
     " and (t.remove_time is null or t.remove_time > %(now)s)"

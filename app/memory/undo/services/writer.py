@@ -9,7 +9,7 @@ from app.adapters.db.session import Session
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.memory.memories.logic.policy import ahead
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion
+from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
@@ -99,6 +99,7 @@ class UndoWriter:
             vector=None if fact is None else self.vectors.get(fact),
             restores=None if before is None else before.revision_id,
             is_undeletion=before is None,
+            hold=Hold.SET,
         )
 
 

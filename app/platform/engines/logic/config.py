@@ -18,7 +18,7 @@ from app.kernel.wire.json_schema import read_schema
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.kernel.wire.objects import MAX_OBJECT_BYTES, BoundedObject
 from app.kernel.wire.privacy_config import PrivacyConfig
-from app.kernel.wire.scalars import PositiveDuration, one_of
+from app.kernel.wire.scalars import PositiveDuration, TimeZone, one_of
 from app.platform.engines.logic.topics import (
     MAX_ENTRIES,
     MAX_TOPICS,
@@ -350,6 +350,13 @@ class MemoryBankConfig(WireModel):
 
     memory_policy: MemoryPolicy | None = Field(
         None, description="The context policy of sessions without a policy of their own."
+    )
+
+    time_zone: TimeZone | None = Field(
+        None,
+        description="Time zone of relative dates in conversations whose request and events name"
+        " none; absent: UTC.",
+        examples=["Europe/Berlin"],
     )
 
     privacy_config: PrivacyConfig | None = Field(

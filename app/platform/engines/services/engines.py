@@ -140,7 +140,7 @@ class EngineService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
-            values = _keeping_privacy(_values(request, changed), request, row)
+            values = _keeping_own(_values(request, changed), request, row)
             values["update_time"] = now
             row = await repository.update_engine(session, row.engine_id, values)
             operation = await operations.insert_done(session, new, _response(row))
@@ -227,16 +227,24 @@ def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime
     }
 
 
-def _keeping_privacy(
+_OWN_FIELDS = {"privacy_config": "privacyConfig", "time_zone": "timeZone"}
+"""Fields of a bank that official clients do not know."""
+
+
+def _keeping_own(
     values: dict[str, Any], request: ReasoningEngineRequest, row: EngineRow
 ) -> dict[str, Any]:
-    """Keep stored rules that a request does not name: official clients do not know the field."""
+    """Keep stored fields that a request does not name, since official clients do not know them."""
     config = request.context_spec and request.context_spec.memory_bank_config
-    stored = (row.bank_config or {}).get("privacyConfig")
-    if config is None or stored is None or "privacy_config" in config.model_fields_set:
+    bank, stored = values.get("bank_config"), row.bank_config or {}
+    if config is None or bank is None:
         return values
-    bank = values.get("bank_config")
-    return values if bank is None else values | {"bank_config": bank | {"privacyConfig": stored}}
+    kept = {
+        wire: stored[wire]
+        for name, wire in _OWN_FIELDS.items()
+        if wire in stored and name not in config.model_fields_set
+    }
+    return values | {"bank_config": bank | kept}
 
 
 def _response(row: EngineRow) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
-_PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "refusedDecisions")
+_PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "droppedFields", "refusedDecisions")
 """The lists of a preview that hold texts."""
 _IS_OTHER = OperationRow.kind != ERASE_SCOPE
 ERASURES = (RowsOf(OperationRow, _IS_OTHER).named("operations", OperationRow.operation_id),)

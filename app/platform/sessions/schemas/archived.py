@@ -17,6 +17,7 @@ from app.kernel.wire.archived import (
     Position,
     SessionId,
     StoredId,
+    UtcOffset,
 )
 from app.kernel.wire.artifact_reference import ArtifactRef
 from app.kernel.wire.content import Content
@@ -129,6 +130,7 @@ class ArchivedEvent(ArchivedRow):
     author: _ShortText
     invocation_id: _ShortText
     timestamp: Moment
+    utc_offset: UtcOffset | None
     content: Content | None
     actions: EventActions | None
     error_code: str | None

@@ -1,6 +1,6 @@
 """The wire form of events. Source: wire specification, section 13; batches are this service's."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -10,7 +10,7 @@ from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content, Part
 from app.kernel.wire.memory_policy import MAX_TOKENS
 from app.kernel.wire.objects import AnyMessage, BoundedObject, size_of
-from app.kernel.wire.scalars import Timestamp
+from app.kernel.wire.scalars import Timestamp, ZonedTimestamp, utc_offset
 from app.platform.sessions.logic.event_text import Speaker, speaker_of
 from app.platform.sessions.logic.states import lasting
 from app.platform.sessions.schemas.sessions import MAX_TEXT_CHARS
@@ -129,13 +129,19 @@ class AppendEventRequest(EventFields):
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "seq", "exchange"})
 
+    timestamp: ZonedTimestamp = Field(
+        description="Time of the event. An offset other than zero tells where the sender's clock"
+        ' stood, and so which day "today" is; answers show UTC.'
+    )
+
     def columns(self) -> dict[str, Any]:
         """Return the columns of the event."""
         wire = self.wire()
         return {
             "author": self.author,
             "invocation_id": self.invocation_id,
-            "timestamp": self.timestamp,
+            "timestamp": self.timestamp.astimezone(UTC),
+            "utc_offset": utc_offset(self.timestamp),
             "content": wire.get("content"),
             "actions": wire.get("actions"),
             "error_code": self.error_code,
@@ -229,7 +235,7 @@ class CreateExchangeRequest(WireModel):
     invocation_id: str | None = Field(
         None, max_length=MAX_TEXT_CHARS, description="Invocation of both events; absent: a new one."
     )
-    timestamp: Timestamp | None = Field(None, description="Time of the exchange; absent: now.")
+    timestamp: ZonedTimestamp | None = Field(None, description="Time of the exchange; absent: now.")
     input_token_count: TokenCount | None = Field(
         None, description="Tokens of the input in a prompt, for the counter `declared`."
     )

@@ -154,11 +154,12 @@ class EventPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class EventSpan:
-    """Events of a session with content: in `[start, end)`, and after a place."""
+    """Events of a session with content: in `[start, end)`, after a place, and up to a number."""
 
     session_id: str
     start: datetime | None
     end: datetime | None
+    last_seq: int
     after: EventPlace | None = None
 
     def selected(self, engine_id: int) -> list[ColumnElement[bool]]:
@@ -167,6 +168,7 @@ class EventSpan:
             SessionEventRow.engine_id == engine_id,
             SessionEventRow.session_id == self.session_id,
             SessionEventRow.content.is_not(None),
+            SessionEventRow.seq <= self.last_seq,
         ]
         if self.start is not None:
             wanted.append(SessionEventRow.timestamp >= self.start)

@@ -2,7 +2,16 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint, func, text
+from sqlalchemy import (
+    JSON,
+    ForeignKeyConstraint,
+    Index,
+    SmallInteger,
+    Text,
+    UniqueConstraint,
+    func,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
@@ -95,6 +104,8 @@ class SessionEventRow(Base):
     invocation_id: Mapped[str] = mapped_column(Text)
     timestamp: Mapped[datetime]
     """The time of the event, as reported by its sender."""
+    utc_offset: Mapped[int | None] = mapped_column(SmallInteger)
+    """Minutes by which the sender's clock was ahead of UTC; null: not known."""
     content: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     actions: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     error_code: Mapped[str | None] = mapped_column(Text)

@@ -45,7 +45,8 @@ class AppendEvent(TypedDict, total=False):
     invocation_id: Required[str]
     """Id of the agent's run that the event belongs to."""
     timestamp: Required[str]
-    """Time of the event."""
+    """Time of the event. An offset other than zero tells where the sender's clock stood,
+    and so which day "today" is; answers show UTC."""
     content: types.Content | None
     """Content of the message; absent if nothing was said."""
     actions: types.EventActions | None
@@ -818,6 +819,7 @@ GENERATE_MEMORIES: Call[types.Operation] = Call(
         "metadata_merge_strategy": "metadataMergeStrategy",
         "allowed_topics": "allowedTopics",
         "time_zone": "timeZone",
+        "reread_events": "rereadEvents",
     },
     is_change=True,
     has_typed_metadata=True,
@@ -859,7 +861,11 @@ class GenerateMemories(TypedDict, total=False):
     allowed_topics: Sequence[types.MemoryTopicId] | None
     """Limits the configured topics to these."""
     time_zone: str | None
-    """Time zone of relative dates; default UTC."""
+    """Time zone of relative dates; absent: the offset of each event's time, if it has
+    one other than zero, else the bank's zone."""
+    reread_events: bool | None
+    """True: read as new what earlier generations have read. That brings back what was
+    deleted or corrected since; `validateOnly` shows it before."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 

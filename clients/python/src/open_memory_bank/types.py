@@ -262,6 +262,9 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Time of its creation."""
     updateTime: NotRequired[str]
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
@@ -351,7 +354,8 @@ class AppendEventRequest(TypedDict):
     invocationId: str
     """Id of the agent's run that the event belongs to."""
     timestamp: str
-    """Time of the event."""
+    """Time of the event. An offset other than zero tells where the sender's clock stood,
+    and so which day "today" is; answers show UTC."""
     content: NotRequired[Content | None]
     """Content of the message; absent if nothing was said."""
     actions: NotRequired[EventActions | None]
@@ -719,7 +723,8 @@ class ContentEvent(TypedDict):
     eventId: NotRequired[str | None]
     """Id that the caller chose; a stream takes an event of the same id once."""
     eventTime: NotRequired[str | None]
-    """Time of the turn."""
+    """Time of the turn. Its offset tells where the speaker's clock stood, and so which
+    day "today" is; an offset of zero says nothing."""
 
 
 class ContextCost(TypedDict):
@@ -1078,6 +1083,23 @@ class DroppedFact(TypedDict):
     """Reason for dropping the fact."""
     detail: NotRequired[str | None]
     """The number or date that has no source."""
+    memory: NotRequired[NamedMemory | None]
+    """With the reason `OLDER`: the memory, which rests on a later time."""
+
+
+class DroppedField(TypedDict):
+    """A statement about a profile's field that would change nothing."""
+
+    schemaId: str
+    """Profile that the statement is about."""
+    field: str
+    """Field that the statement is about."""
+    quote: str
+    """Text that was named as its source."""
+    reason: str
+    """Reason for dropping it."""
+    memory: NotRequired[NamedMemory | None]
+    """With the reason `OLDER`: the memory, which rests on a later time."""
 
 
 class Empty(TypedDict):
@@ -1484,7 +1506,11 @@ class GenerateMemoriesRequest(TypedDict):
     allowedTopics: NotRequired[list[MemoryTopicId] | None]
     """Limits the configured topics to these."""
     timeZone: NotRequired[str | None]
-    """Time zone of relative dates; default UTC."""
+    """Time zone of relative dates; absent: the offset of each event's time, if it has
+    one other than zero, else the bank's zone."""
+    rereadEvents: NotRequired[bool | None]
+    """True: read as new what earlier generations have read. That brings back what was
+    deleted or corrected since; `validateOnly` shows it before."""
 
 
 _GenerateMemoriesResponseBase = TypedDict(
@@ -1508,6 +1534,9 @@ class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
     """Only in a preview: the changes, in order; absent: none."""
     droppedFacts: NotRequired[list[DroppedFact] | None]
     """Only in a preview: facts that would become no memory; absent: none."""
+    droppedFields: NotRequired[list[DroppedField] | None]
+    """Only in a preview: statements about fields of profiles that would change nothing;
+    absent: none."""
     refusedDecisions: NotRequired[list[RefusedDecision] | None]
     """Only in a preview: decisions that would not be carried out; absent: none."""
     withdrawn: NotRequired[bool | None]
@@ -1691,6 +1720,9 @@ class KnownMemory(TypedDict):
     """Time of its creation."""
     updateTime: NotRequired[str]
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: NotRequired[str]
@@ -1896,6 +1928,9 @@ class Memory(TypedDict):
     """Time of its creation."""
     updateTime: str
     """Time of its last change."""
+    eventTime: NotRequired[str | None]
+    """Output only: the time at which the fact was said, or that its metadata name;
+    absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
     etag: str
@@ -1932,6 +1967,9 @@ class MemoryBankConfig(TypedDict):
     """Schemas of profiles by scope."""
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """The context policy of sessions without a policy of their own."""
+    timeZone: NotRequired[str | None]
+    """Time zone of relative dates in conversations whose request and events name none;
+    absent: UTC."""
     privacyConfig: NotRequired[PrivacyConfig | None]
     """Treatment of secrets and personal data; kinds that it does not name follow the
     service's defaults. An update without it keeps it."""

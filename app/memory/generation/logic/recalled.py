@@ -1,0 +1,276 @@
+"""Recognition of memories that came back inside a user's turn (pure).
+
+Prompts carry recalled memories into the next conversation, often within the user's message. They
+are not the user's words: read again, an old one would overwrite what replaced it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+_MAX_ENTRIES = 500
+"""Entries of one turn that are compared with memories."""
+_LEAST_LIST = 2
+_MAX_HEADING_CHARS = 120
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
+)
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
+_INLINE = re.compile(r"([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
+_SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
+_NOTES = re.compile(
+    r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+|[ \t]+[\[(][^\[\]()]{0,60}[\])]$"
+)
+_OF_MEMORIES = re.compile(
+    r"\bmemor(?:y|ies)\b|\b(?:you|we|i) (?:already )?(?:know|knew|remember)\b|\babout the user\b"
+    r"|\b(?:past|previous|earlier) conversations?\b|\buser(?:'s)? (?:profile|facts?|preferences)\b"
+    r"|\berinnerungen?\b|\bgedächtnis\b|\büber (?:den|die) (?:be)?nutzer(?:in)?\b"
+    r"|\brecuerdos?\b|\bmemorias?\b|\bsobre (?:el|la) usuari[oa]\b|\bsouvenirs?\b|\bmémoires?\b"
+    r"|\bsur l['\u2019]utilisat(?:eur|rice)\b",
+    re.IGNORECASE,
+)
+_OF_CONTEXT = re.compile(
+    r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b", re.IGNORECASE
+)
+_MARK = re.compile(
+    r"[ \t]*[*_#]{0,3}[ \t]*(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)"
+    r"(?:['\u2019]s)?[ \t]*)?"
+    r"(?:message|question|query|input|request|prompt|says|user|human|nachricht|frage|eingabe"
+    r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)[*_]{0,2}[ \t]*[:\uff1a]",
+    re.IGNORECASE,
+)
+
+
+class Told(Enum):
+    """The relation of a text to the memories of the scope."""
+
+    NOTHING = auto()
+    MEMORY = auto()
+    """A memory says it, live or deleted."""
+    EARLIER = auto()
+    """A memory said it, and says something else by now."""
+
+
+@dataclass(frozen=True)
+class RecalledEntry:
+    """One entry of a block, at `begin` to `end` of the turn's text."""
+
+    begin: int
+    end: int
+    spellings: tuple[str, ...]
+    """The text as it stands, and without notes such as dates or scores around it."""
+
+
+@dataclass(frozen=True)
+class RecalledBlock:
+    """A list, JSON, or lines under a heading, within other text.
+
+    Attributes:
+        end: includes a mark such as "User message:" before the user's own words.
+        is_context: True if a heading speaks of memories, and the user's own words follow.
+    """
+
+    begin: int
+    end: int
+    entries: tuple[RecalledEntry, ...]
+    is_context: bool
+
+
+@dataclass(frozen=True)
+class OwnWords:
+    """A turn's text with the recalled lines blanked out in place, and the number of them."""
+
+    text: str
+    recalled: int = 0
+
+
+@dataclass(frozen=True)
+class _TextLine:
+    begin: int
+    end: int
+    text: str
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+
+def blocks_of(text: str) -> list[RecalledBlock]:
+    """Return the blocks of a turn, in order; none if there is no other text beside them."""
+    found = list(_blocks(_lines(text), text))
+    rest = _blanked(text, [(block.begin, block.end) for block in found])
+    return found if rest.strip() else []
+
+
+def without_recalled(
+    text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
+) -> OwnWords:
+    """Blank out what memories say, in place; `told` says what the scope knows of a text.
+
+    A block goes as a whole if half of its entries are known, if one is what a memory said earlier,
+    or if it is marked as context. Otherwise only its known entries go: users write lists, too.
+    """
+    taken: list[tuple[int, int]] = []
+    count = 0
+    for block in blocks:
+        fates = [_told(entry, told) for entry in block.entries]
+        known = [
+            (entry.begin, entry.end)
+            for entry, fate in zip(block.entries, fates, strict=True)
+            if fate is not Told.NOTHING
+        ]
+        is_recalled = block.is_context or Told.EARLIER in fates
+        if is_recalled or (known and 2 * len(known) >= len(block.entries)):
+            taken.append((block.begin, block.end))
+            count += len(block.entries)
+        else:
+            taken += known
+            count += len(known)
+    return OwnWords(_blanked(text, taken), count)
+
+
+def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
+    fates = {told(spelling) for spelling in entry.spellings}
+    for fate in (Told.MEMORY, Told.EARLIER):
+        if fate in fates:
+            return fate
+    return Told.NOTHING
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    for begin, end in spans:
+        text = text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
+    return text
+
+
+def _lines(text: str) -> list[_TextLine]:
+    lines, begin = [], 0
+    for part in text.splitlines(keepends=True):
+        lines.append(_TextLine(begin, begin + len(part.rstrip("\r\n")), part.rstrip("\r\n")))
+        begin += len(part)
+    return lines
+
+
+def _blocks(lines: Sequence[_TextLine], text: str) -> Iterator[RecalledBlock]:
+    at = 0
+    while at < len(lines):
+        block, after = _block_at(lines, at, text)
+        if block is not None:
+            yield block
+        at = max(after, at + 1)
+
+
+def _block_at(lines: Sequence[_TextLine], at: int, text: str) -> tuple[RecalledBlock | None, int]:
+    """Return the block that begins at a line, if one does, and the line after it."""
+    line = lines[at]
+    heading = ""
+    first = at
+    if (inline := _INLINE.fullmatch(line.text)) is not None and _OF_MEMORIES.search(inline[1]):
+        texts = _SENTENCE.finditer(line.text, inline.end(1) + 1)
+        entries = [_entry(line, *one.span()) for one in texts]
+        return _block(lines, at + 1, (line.begin, line.end), entries, inline[1]), at + 1
+    if _is_heading(line):
+        heading = line.text
+        first = next((n for n in range(at + 1, len(lines)) if not lines[n].is_blank), len(lines))
+    if first < len(lines) and (parsed := _json_at(lines[first], text)) is not None:
+        entries, end = parsed
+        after = next((n for n in range(first, len(lines)) if lines[n].begin >= end), len(lines))
+        return _block(lines, after, (line.begin, end), entries, heading), after
+    after = _end_of_entries(lines, first, has_heading=bool(heading))
+    if after - first < (1 if heading else _LEAST_LIST):
+        return None, at + 1
+    told = [lines[n] for n in range(first, after) if not lines[n].is_blank]
+    entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
+    return _block(lines, after, (line.begin, lines[after - 1].end), entries, heading), after
+
+
+def _is_heading(line: _TextLine) -> bool:
+    is_short = len(line.text) <= _MAX_HEADING_CHARS
+    is_line = _HEADING.fullmatch(line.text) is not None
+    return is_short and is_line and _ITEM.match(line.text) is None and not _MARK.match(line.text)
+
+
+def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
+    """Return the line after the list, or the lines under a heading, that begin at a line."""
+    are_items = first < len(lines) and _ITEM.match(lines[first].text) is not None
+    if not are_items and not has_heading:
+        return first
+    after = first
+    for n in range(first, len(lines)):
+        line = lines[n]
+        if _ITEM.match(line.text) if are_items else not (line.is_blank or _MARK.match(line.text)):
+            after = n + 1
+        elif not (are_items and line.is_blank):
+            break
+    return after
+
+
+def _start(line: _TextLine) -> int:
+    """Return the place in a line behind its number or bullet."""
+    item = _ITEM.match(line.text)
+    return item.end() if item else len(line.text) - len(line.text.lstrip())
+
+
+def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
+    return RecalledEntry(line.begin + begin, line.begin + end, _spellings(line.text[begin:end]))
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    plain = text.strip().strip("\"'\u201c\u201d\u201e")
+    return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)))))
+
+
+def _json_at(line: _TextLine, text: str) -> tuple[list[RecalledEntry], int] | None:
+    """Return the texts in the JSON value that begins at a line, and its end."""
+    begin = line.begin + len(line.text) - len(line.text.lstrip())
+    if text[begin : begin + 1] not in {"[", "{"}:
+        return None
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, begin)
+    except (ValueError, RecursionError):
+        return None
+    texts = list(_texts_in(value))[:_MAX_ENTRIES]
+    return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text if " " in text.strip():
+                yield text
+            case dict() as members:
+                waiting += reversed(list(members.values()))
+            case list() as items:
+                waiting += reversed(items)
+            case _:
+                pass
+
+
+def _block(
+    lines: Sequence[_TextLine],
+    after: int,
+    span: tuple[int, int],
+    entries: Sequence[RecalledEntry],
+    heading: str,
+) -> RecalledBlock:
+    """Return a block; `after` is the line behind it.
+
+    "Some context about me:" is the user's. A heading that speaks of context only in general needs
+    a mark such as "User message:" as well.
+    """
+    begin, end = span
+    follows = next((line for line in lines[after:] if not line.is_blank), None)
+    mark = None if follows is None else _MARK.match(follows.text)
+    if follows is not None and mark is not None:
+        end = follows.begin + mark.end()
+    is_general = mark is not None and _OF_CONTEXT.search(heading) is not None
+    is_named = is_general or _OF_MEMORIES.search(heading) is not None
+    is_context = follows is not None and is_named and _OWN.search(heading) is None
+    return RecalledBlock(begin, end, tuple(entries), is_context)

@@ -1,0 +1,207 @@
+"""The conversation of a generation: in the order in which it was said, and what of it is new."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from app.kernel.text import clean
+from app.language.dates import moment_in
+from app.language.facts import Turn
+from app.memory.generation.logic.recalled import RecalledBlock, Told, blocks_of, without_recalled
+from app.memory.generation.logic.rereading import (
+    Kept,
+    LineReader,
+    LineStanding,
+    Rereading,
+    SaidLine,
+)
+from app.memory.generation.schemas import ContentEvent
+from app.memory.generation.services.provenance import Provenance, StreamPlace
+from app.memory.generation.services.turns import Heard, files_of, is_users, turn_of
+
+_CONTEXT_LINES = 8
+_CONTEXT_CHARS = 1_200
+"""Most lines before a run of new lines that are shown again, and their most characters."""
+_KEPT = Kept(exact=timedelta(days=90), alone=timedelta(days=1))
+
+
+@dataclass(frozen=True)
+class Zones:
+    """The time zones in which days are meant.
+
+    Attributes:
+        request: of the request; it counts before the offset of an event.
+        engine: of the bank; it counts where neither the request nor an event says anything.
+    """
+
+    request: tzinfo | None = None
+    engine: tzinfo | None = None
+
+    @property
+    def own(self) -> tzinfo:
+        """The zone where no event says anything."""
+        return self.request or self.engine or UTC
+
+    def localised(self, moment: datetime) -> datetime:
+        """Return the time of an event in the zone of its speaker."""
+        # Many clients write UTC wherever they are, so an offset of zero says nothing.
+        is_told = self.request is None and bool(moment.utcoffset())
+        return moment if is_told else moment_in(self.own, moment)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """The events of one source, in its order.
+
+    Attributes:
+        now: the time of the request, at which events without a time were said.
+        place: the source, and the number of each event in it; None for given facts.
+        session: the session and its creation time, if the events are of one.
+    """
+
+    events: Sequence[ContentEvent]
+    now: datetime
+    place: StreamPlace | None = None
+    session: str | None = None
+
+    def time(self, at: int) -> datetime | None:
+        """Return the time of an event, or of its arrival in a stream, if one is known."""
+        times = self.place.times if self.place is not None else ()
+        return self.events[at].event_time or (times[at] if times else None)
+
+    def in_order(self) -> "Spoken":
+        """Return the events in the order in which they were said; equal times keep their order.
+
+        A user's event without a time was said at the time of the request, any other with the event
+        before it.
+        """
+        keys: list[datetime] = []
+        for at, event in enumerate(self.events):
+            before = keys[-1] if keys and not is_users(event) else self.now
+            keys.append(self.time(at) or before)
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        place = self.place
+        if place is not None:
+            times = [place.times[at] for at in order] if place.times else ()
+            place = replace(place, positions=[place.positions[at] for at in order], times=times)
+        return replace(self, events=[self.events[at] for at in order], place=place)
+
+
+class HeardConversation:
+    """The turns of a generation, and the relation of each to what was read before.
+
+    Until `compare` is called, every line is new and the user's own.
+
+    Attributes:
+        events: in the order in which they were said.
+        turns: the words of each, at the speaker's time.
+        recalled: the number of lines that only repeat memories, and are no words of the user.
+        standings: the standing of each user's line, by the position of its event.
+        provenance: the provenance columns of the memories made from the events.
+    """
+
+    def __init__(self, spoken: Spoken, zones: Zones, reader: LineReader) -> None:
+        self._spoken = spoken.in_order()
+        self.events = self._spoken.events
+        self.turns = [self._turn(at, zones) for at in range(len(self.events))]
+        self.recalled = 0
+        times = [turn.time for turn in self.turns]
+        self.provenance = Provenance(times, self._spoken.place, self._spoken.now)
+        self._blocks: dict[int, list[RecalledBlock]] = {
+            at: blocks
+            for at, event in enumerate(self.events)
+            if is_users(event) and (blocks := blocks_of(self.turns[at].text))
+        }
+        self._rereading = Rereading(list(self._lines()), reader)
+        self._known: Collection[bytes] = ()
+        self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
+
+    def _turn(self, at: int, zones: Zones) -> Turn:
+        moment = self._spoken.time(at)
+        time = None if moment is None else zones.localised(moment)
+        return replace(turn_of(self.events[at]), time=time)
+
+    def _lines(self) -> Iterator[SaidLine]:
+        """Yield the lines of users; a file counts as words."""
+        for at, event in enumerate(self.events):
+            if not is_users(event):
+                continue
+            words = " ".join(clean(self.turns[at].text).split())
+            files = "".join(_digest(file.data or file.uri or "") for file in files_of(event))
+            if words or files:
+                session = self._spoken.session
+                yield SaidLine(at, words + files, session, event.event_id, event.event_time)
+
+    @property
+    def digests(self) -> set[bytes]:
+        """Digests that stand for its lines where they were read before."""
+        return self._rereading.wanted()
+
+    @property
+    def entries(self) -> list[str]:
+        """Texts of lists and the like in users' turns, which may be memories."""
+        blocks = (block for blocks in self._blocks.values() for block in blocks)
+        return [text for block in blocks for entry in block.entries for text in entry.spellings]
+
+    def compare(self, known: Collection[bytes], told: Callable[[str], Told]) -> None:
+        """Take in what was read before, and what the scope knows of a text."""
+        self._known = known
+        self.standings = self._rereading.standings(known)
+        for at, blocks in self._blocks.items():
+            own = without_recalled(self.turns[at].text, blocks, told)
+            self.turns[at] = replace(self.turns[at], text=own.text)
+            self.recalled += own.recalled
+
+    @property
+    def known(self) -> int:
+        """Number of users' lines that were read before."""
+        return sum(standing is LineStanding.KNOWN for standing in self.standings.values())
+
+    def heard(self) -> list[Heard]:
+        """Return the turns to read: the new lines, and some lines before each run of them."""
+        if not self.known:
+            return [Heard(at, turn) for at, turn in enumerate(self.turns)]
+        shown: dict[int, bool] = {}
+        last = -1
+        for at in self._new():
+            between = range(last + 1, at)
+            is_same_run = last >= 0 and not any(n in self.standings for n in between)
+            before = list(between) if is_same_run else self._context(between)
+            shown |= {n: n in self.standings for n in before} | {at: False}
+            last = at
+        return [Heard(at, self.turns[at], shown[at]) for at in sorted(shown)]
+
+    def _new(self) -> list[int]:
+        return [at for at, standing in self.standings.items() if standing is not LineStanding.KNOWN]
+
+    def _context(self, before: range) -> list[int]:
+        """Return the last of some turns that have words, within the limits."""
+        chosen: list[int] = []
+        room = _CONTEXT_CHARS
+        for at in reversed(before):
+            length = len(self.turns[at].text)
+            if length > room or len(chosen) == _CONTEXT_LINES:
+                break
+            if length:
+                chosen.append(at)
+                room -= length
+        return chosen[::-1]
+
+    def read_lines(
+        self, left: Collection[int], unread: Collection[int], now: datetime
+    ) -> Mapping[bytes, datetime]:
+        """Return the digests to keep of a generation at `now`, with the ends of their times.
+
+        Args:
+            left: positions of the lines that left a memory, or a change of one.
+            unread: positions of those that were left out.
+            now: the time of the generation.
+        """
+        read = set(self._new()).difference(unread)
+        return self._rereading.read(read, left, self._known, _KEPT, now)
+
+
+def _digest(data: bytes | str) -> str:
+    written = data.encode() if isinstance(data, str) else data
+    return hashlib.blake2b(written, digest_size=16).hexdigest()

@@ -1,0 +1,65 @@
+"""The fields of a scope's profiles: their reading, and the plan of their changes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.kernel.scopes import scope_hash
+from app.language.merging import ASKED
+from app.memory.generation.logic.fields import plan_fields
+from app.memory.generation.logic.plan import Plan, PlannedChange
+from app.memory.generation.logic.profiles import (
+    FieldValue,
+    ProfileSchema,
+    StoredField,
+    stored_fields,
+)
+from app.memory.generation.schemas import GenerateMemoriesRequest
+from app.memory.retrieval.store import repository as retrieval
+
+
+async def read_fields(
+    session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
+) -> list[StoredField]:
+    """Return the fields of a scope's profiles, those changed last at the end."""
+    rows = await retrieval.find_profiles(session, engine_id, scope_hash(scope), now)
+    return [
+        stored
+        for row in rows
+        for stored in stored_fields(
+            row.memory_id,
+            row.version,
+            row.structured_content or {},
+            row.held_time or row.event_time or row.create_time,
+            is_held=row.held_time is not None,
+        )
+    ]
+
+
+async def with_profiles(
+    resources: Resources,
+    engine: EngineName,
+    request: GenerateMemoriesRequest,
+    planned: Plan,
+    schemas: Sequence[ProfileSchema],
+    values: Sequence[FieldValue],
+) -> Plan:
+    """Add the changes of profiles to a plan; their deletions share the generation's limit.
+
+    The fields are those of now: a statement is never carried out on what it was read with.
+    """
+    if not values:
+        return planned
+    async with resources.db.snapshot() as session:
+        now = resources.clock.now()
+        stored = await read_fields(session, engine.engine, request.scope or {}, now)
+    deleted = sum(
+        change.action == "DELETED" and change.reason != ASKED for change in planned.changes
+    )
+    left = max(resources.settings.generation_max_deletes - deleted, 0)
+    fields = plan_fields(values, stored, max_deletes=left, schemas=schemas)
+    changes = (*planned.changes, *map(PlannedChange.of_field, fields.changes))
+    return replace(planned, changes=changes, dropped_fields=fields.dropped)

@@ -1,0 +1,1 @@
+"""Statements on the lines that generations have read."""

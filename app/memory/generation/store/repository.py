@@ -1,0 +1,106 @@
+"""Every statement on the lines that generations have read.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import LargeBinary, any_, delete, literal, select
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.adapters.db.bulk import Conflict, insert_rows
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
+from app.adapters.db.subjects import RowsOf
+from app.kernel.scopes import scope_hash
+from app.memory.generation.store.tables import ReadLineRow
+from app.platform.engines.store import repository as engines
+
+_KEY = (ReadLineRow.engine_id, ReadLineRow.scope_hash, ReadLineRow.digest)
+_LIVES_ON = Conflict(("engine_id", "scope_hash", "digest"), ("expire_time",))
+ERASURES = (RowsOf(ReadLineRow).erasure(),)
+"""The rows that belong to a scope."""
+
+
+async def find_known(
+    session: Session,
+    engine_id: int,
+    scope: Mapping[str, str],
+    digests: Collection[bytes],
+    now: datetime,
+) -> frozenset[bytes]:
+    """Return those of the digests that stand for lines which were read."""
+    if not digests:
+        return frozenset()
+    statement = select(ReadLineRow.digest).where(
+        ReadLineRow.engine_id == engine_id,
+        ReadLineRow.scope_hash == scope_hash(scope),
+        ReadLineRow.digest == any_(literal(list(digests), ARRAY(LargeBinary()))),
+        ReadLineRow.expire_time > now,
+    )
+    return frozenset((await session.execute(statement)).scalars())
+
+
+async def keep(
+    session: Session,
+    engine_id: int,
+    scope: Mapping[str, str],
+    lines: Mapping[bytes, datetime],
+) -> None:
+    """Keep the digests of lines until their times; a known one lives as long."""
+    digest = scope_hash(scope)
+    # One order everywhere, so that two generations of a scope cannot deadlock.
+    rows = [
+        {
+            "engine_id": engine_id,
+            "scope_hash": digest,
+            "digest": line,
+            "scope": dict(scope),
+            "expire_time": lines[line],
+        }
+        for line in sorted(lines)
+    ]
+    await insert_rows(ReadLineRow, session, rows, _LIVES_ON)
+
+
+async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find lines of all engines that are kept no longer; for a sweep."""
+    statement = (
+        select(*_KEY)
+        .where(
+            ReadLineRow.expire_time <= database_time(session),
+            engines.is_settled(ReadLineRow.engine_id),
+        )
+        .order_by(ReadLineRow.expire_time)
+    )
+    return await find_keys(session, search.bounded(statement, _KEY))
+
+
+async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Remove such lines of an engine; return the count."""
+    is_expired = ReadLineRow.expire_time <= database_time(session)
+    settled = engines.is_engine_settled(engine_id)
+    return await remove_found(ReadLineRow, _KEY, session, engine_id, keys, is_expired, settled)
+
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` lines of an engine; return the count."""
+    some = (
+        select(ReadLineRow.scope_hash, ReadLineRow.digest)
+        .where(ReadLineRow.engine_id == engine_id)
+        .limit(limit)
+        .cte("some")
+    )
+    statement = (
+        delete(ReadLineRow)
+        .where(
+            ReadLineRow.engine_id == engine_id,
+            ReadLineRow.scope_hash == some.c.scope_hash,
+            ReadLineRow.digest == some.c.digest,
+        )
+        .returning(ReadLineRow.engine_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

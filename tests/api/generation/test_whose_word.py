@@ -1,0 +1,131 @@
+"""Recalled memories, pieces of statements, and the zones of their days."""
+
+import httpx
+import pytest
+
+from app.platform.operations.services.runner import Runner
+from tests.support.bank import ENGINE, Json, listed, ok
+from tests.support.engines import update_engine
+from tests.support.generation import run, said
+from tests.support.sessions import append, new_path
+
+_HEADINGS = [
+    "Relevant memories:\n- I live in Oslo.\n- I hate coriander.\n\nUser message: ",
+    "What you know of the user:\nI live in Oslo.\nI hate coriander.\n\n",
+    "User memories:\n1. I live in Oslo.\n2. I hate coriander.\n\nQuestion: ",
+    "What you know of the user: I live in Oslo. I hate coriander.\n\n",
+    'Memories:\n[{"fact": "I live in Oslo."}, {"fact": "I hate coriander."}]\n\n',
+    "Erinnerungen:\n* I live in Oslo.\n* I hate coriander.\n\nFrage: ",
+]
+
+
+@pytest.mark.parametrize("heading", _HEADINGS)
+async def test_memories_pasted_into_a_prompt_are_not_the_users_words(
+    client: httpx.AsyncClient, runner: Runner, heading: str
+) -> None:
+    await run(client, runner, said("I live in Oslo."))
+    await run(client, runner, said("I live in Bergen now."))
+    await run(client, runner, said(f"{heading}I have a dog called Rex."))
+    assert sorted(await listed(client)) == ["I have a dog called Rex.", "I live in Bergen now."]
+
+
+async def test_known_lines_of_a_list_are_left_out_and_counted(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    for fact in ("I live in Oslo.", "I like green tea."):
+        await run(client, runner, said(fact))
+    block = "- I live in Oslo.\n- I like green tea.\n- I own a boat.\n\nCan you help me?"
+    done = await run(client, runner, said(block))
+    assert done["metadata"]["recalledLineCount"] == 3
+    assert len(await listed(client)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Some facts about me:\n- I live in Rome.\n- I have a dog called Rex.\n\nWhat do you think?",
+        "- I live in Rome.\n- I have a dog called Rex.",
+    ],
+)
+async def test_a_users_own_list_is_read(
+    client: httpx.AsyncClient, runner: Runner, text: str
+) -> None:
+    await run(client, runner, said(text))
+    assert len(await listed(client)) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "fact"),
+    [
+        (["I live in ", "Oslo."], "I live in Oslo."),
+        (["My dog is called", " Rex."], "My dog is called Rex."),
+        (["I am allergic to pea", "nuts."], "I am allergic to peanuts."),
+        (["I live in", "Oslo."], "I live in Oslo."),
+    ],
+)
+async def test_parts_of_an_event_are_one_text(
+    client: httpx.AsyncClient, runner: Runner, parts: list[str], fact: str
+) -> None:
+    content = {"role": "user", "parts": [{"text": part} for part in parts]}
+    await run(client, runner, {"directContentsSource": {"events": [{"content": content}]}})
+    assert await listed(client) == [fact]
+
+
+async def test_pieces_of_a_statement_are_one_utterance(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, said("My sister works", "at a bakery."))
+    assert await listed(client) == ["My sister works at a bakery."]
+
+
+def _visit(time: str) -> Json:
+    content = {"role": "user", "parts": [{"text": "I saw the dentist today."}]}
+    return {"directContentsSource": {"events": [{"content": content, "eventTime": time}]}}
+
+
+@pytest.mark.parametrize(
+    ("time", "fields", "engine", "day"),
+    [
+        ("2026-01-10T23:30:00-05:00", {}, None, "2026-01-10"),
+        ("2026-01-10T23:30:00Z", {}, None, "2026-01-10"),
+        ("2026-01-10T23:30:00Z", {}, "Europe/Berlin", "2026-01-11"),
+        ("2026-01-10T23:30:00-05:00", {}, "Europe/Berlin", "2026-01-10"),
+        ("2026-01-10T23:30:00-05:00", {"timeZone": "Europe/Berlin"}, None, "2026-01-11"),
+    ],
+)
+async def test_today_is_the_day_of_the_speaker(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    time: str,
+    fields: Json,
+    engine: str | None,
+    day: str,
+) -> None:
+    if engine is not None:
+        config: Json = {"memoryBankConfig": {"timeZone": engine}}
+        await update_engine(client, ENGINE, contextSpec=config)
+    await run(client, runner, _visit(time), **fields)
+    (fact,) = await listed(client)
+    assert day in fact
+
+
+async def test_an_event_of_a_session_keeps_its_offset_and_answers_utc(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    path = await new_path(client)
+    time = "2026-01-10T23:30:00-05:00"
+    await append(client, path, "I saw the dentist today.", timestamp=time)
+    (event,) = ok(await client.get(f"{path}/events"))["sessionEvents"]
+    assert event["timestamp"] == "2026-01-11T04:30:00Z"
+    await run(client, runner, {"vertexSessionSource": {"session": f"{ENGINE}{path}"}})
+    (fact,) = await listed(client)
+    assert "2026-01-10" in fact
+
+
+async def test_an_update_that_does_not_name_the_zone_keeps_it(client: httpx.AsyncClient) -> None:
+    zone: Json = {"memoryBankConfig": {"timeZone": "Europe/Berlin"}}
+    await update_engine(client, ENGINE, contextSpec=zone)
+    without: Json = {"memoryBankConfig": {"disableMemoryRevisions": True}}
+    await update_engine(client, ENGINE, contextSpec=without)
+    config = ok(await client.get(""))["contextSpec"]["memoryBankConfig"]
+    assert config["timeZone"] == "Europe/Berlin"
