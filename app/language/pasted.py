@@ -1,4 +1,4 @@
-"""Removal of pasted text: mails, logs, tracebacks, and the object of a task."""
+"""Removal of pasted text: mails, logs, code, markup, and the object of a task."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,23 @@ _LOG = re.compile(
     r"|at [\w.$<>]+\(|File \"[^\"\n]*\", line \d|Caused by: |[\w.]+(?:Error|Exception|Warning):"
     r"|Traceback \(most recent call last\)|\$ \S|#!|[\[{]\s*[\"{])[^\n]*$",
     re.MULTILINE,
+)
+_CODE = re.compile(
+    r"^[ \t]*(?:SELECT\s|INSERT INTO\s|UPDATE \w+ SET\s|DELETE FROM\s"
+    r"|(?:CREATE|ALTER|DROP) [A-Z]+\s"
+    r"|(?:select|insert into|update|delete from) [^\n]*;"
+    r"|def \w+\(|class \w+[^\n]*[:{][ \t]*$|import [\w.]+;?[ \t]*$|from [\w.]+ import "
+    r"|(?:const|let|var) \w+\s*=|function\s*\w*\(|#include\b|print(?:f|ln)?\(|console\.\w+\("
+    r"|[\w.]+\s*=\s*[\"'\[{(]|return\b[^\n]*;|\"[^\"\n]{1,60}\"[ \t]*:|[\]}]+[,;]?[ \t]*$)[^\n]*$",
+    re.MULTILINE,
+)
+_MARKUP = re.compile(
+    r"<([a-z][a-z0-9-]{0,20})\b[^<>\n]{0,200}>[^\n]{0,200}?</\1\s*>"
+    r"|^[ \t]*</?[a-z][a-z0-9-]{0,20}\b[^<>\n]{0,200}>[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_INDENTED = re.compile(
+    r"(?:\A|(?<=\n\n))(?:(?: {4}|\t)[ \t]*(?![-*+\u2022\d\s])[^\n]*(?:\n|\Z))+", re.MULTILINE
 )
 _TRACE = re.compile(
     r"^[ \t]*Traceback \(most recent call last\):(?:\n[ \t]+[^\n]*)*(?:\n[^\n]+)?", re.MULTILINE
@@ -58,9 +75,17 @@ _WINDOW = 64 * 1024
 _LONGEST_TASK = 100
 
 
+def without_indented(text: str) -> str:
+    """Blank out, in place, blocks that are indented as code is.
+
+    Nothing may have been blanked out before, since blanks at the start of a line are an indent.
+    """
+    return _INDENTED.sub(_blank, text)
+
+
 def without_pasted(text: str) -> str:
-    """Blank out, in place, mails, logs and the object of a task."""
-    for pattern in (_TRACE, _LOG, _HEADERS):
+    """Blank out, in place, mails, logs, code, markup and the object of a task."""
+    for pattern in (_TRACE, _LOG, _CODE, _MARKUP, _HEADERS):
         text = pattern.sub(_blank, text)
     text = _without(text, _mails(text))
     begin = _end_of_task(text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from app.language.pasted import without_pasted
+from app.language.pasted import without_indented, without_pasted
 
 CONTEXT_BEGIN = "<memory_bank_context>"
 CONTEXT_END = "</memory_bank_context>"
@@ -75,7 +75,8 @@ def own_words(text: str) -> str:
     """Blank out, in place, context blocks, code and quoted lines, which the writer did not say."""
     if _SYSTEM.match(text.lstrip()[:_BEGINNING]):
         return " " * len(text)
-    own = _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), text)
+    own = without_indented(text)
+    own = _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), own)
     return without_pasted(own)
 
 

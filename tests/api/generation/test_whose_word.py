@@ -129,3 +129,31 @@ async def test_an_update_that_does_not_name_the_zone_keeps_it(client: httpx.Asyn
     await update_engine(client, ENGINE, contextSpec=without)
     config = ok(await client.get(""))["contextSpec"]["memoryBankConfig"]
     assert config["timeZone"] == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>I live in Oslo</div> is my HTML, why does it not center?",
+        "SELECT 'I live in Oslo'; -- why does this fail",
+        "    I live in Oslo.\n    I like tea.",
+        '{\n  "city": "I live in Oslo.",\n  "drink": "I like tea."\n}\nWhat is wrong with it?',
+        'home = "I live in Oslo."\nprint(home)\nWhy does it print nothing?',
+        "<p>I live in Oslo.</p>\n<ul>\n</ul>",
+    ],
+)
+async def test_pasted_code_and_markup_are_not_the_users_words(
+    client: httpx.AsyncClient, runner: Runner, text: str
+) -> None:
+    await run(client, runner, said(text))
+    assert await listed(client) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Import duties are high. I live in Oslo.", "I live in Oslo <3", "Update: I live in Oslo."]
+)
+async def test_words_that_look_like_code_are_read(
+    client: httpx.AsyncClient, runner: Runner, text: str
+) -> None:
+    await run(client, runner, said(text))
+    assert len(await listed(client)) == 1

@@ -84,7 +84,7 @@ class RecalledBlock:
 
 @dataclass(frozen=True)
 class OwnWords:
-    """A turn's text with the recalled lines blanked out in place, and the number of them."""
+    """A turn's text without the recalled lines, and the number of them."""
 
     text: str
     recalled: int = 0
@@ -104,14 +104,14 @@ class _TextLine:
 def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; none if there is no other text beside them."""
     found = list(_blocks(_lines(text), text))
-    rest = _blanked(text, [(block.begin, block.end) for block in found])
+    rest = _without(text, [(block.begin, block.end) for block in found])
     return found if rest.strip() else []
 
 
 def without_recalled(
     text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
 ) -> OwnWords:
-    """Blank out what memories say, in place; `told` says what the scope knows of a text.
+    """Take out what memories say; `told` says what the scope knows of a text.
 
     A block goes as a whole if half of its entries are known, if one is what a memory said earlier,
     or if it is marked as context. Otherwise only its known entries go: users write lists, too.
@@ -132,7 +132,7 @@ def without_recalled(
         else:
             taken += known
             count += len(known)
-    return OwnWords(_blanked(text, taken), count)
+    return OwnWords(_without(text, taken), count)
 
 
 def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
@@ -143,10 +143,13 @@ def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
     return Told.NOTHING
 
 
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the text without some spans; what followed one begins a line."""
+    pieces, at = [], 0
     for begin, end in spans:
-        text = text[:begin] + re.sub(r"[^\n]", " ", text[begin:end]) + text[end:]
-    return text
+        pieces += [text[at:begin].rstrip(" \t"), "\n"]
+        at = end
+    return "".join([*pieces, text[at:].lstrip(" \t") if spans else text])
 
 
 def _lines(text: str) -> list[_TextLine]:
