@@ -20,7 +20,7 @@ from tests.support.documents import DOCS, README, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
 
 _PORT = "127.0.0.1:8000"
-_FIRST_ENGINE = re.compile(r"reasoningEngines/1\b")
+_FIRST_ENGINE = re.compile(r"\b(reasoningEngines|memoryBanks)/1\b")
 _PARENT = "/v1/projects/default/locations/local"
 _CLIENT = str(ROOT / "clients/python/src")
 _TIMEOUT_SECONDS = 120
@@ -61,7 +61,8 @@ def engine(server: LiveServer) -> str:
 
 def _placed(sample: str, server: LiveServer, engine: str) -> str:
     """Return a sample for the live server."""
-    there = _FIRST_ENGINE.sub(engine, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
+    here = rf"\1/{engine.rpartition('/')[2]}"
+    there = _FIRST_ENGINE.sub(here, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
     return re.sub(r"^KEY=\.\.\..*$", f"KEY={KEY}", there, flags=re.MULTILINE)
 
 
@@ -135,13 +136,14 @@ def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> Non
         for path in (README, guide)
     )
     assert told == asked
-    client = samples(DOCS / "guides" / "official-client.md", "python")[0]
+    clients = samples(DOCS / "guides" / "official-client.md", "python")
+    assert [text.split()[1] for text in clients] == ["agentplatform", "vertexai"]
     wait = _WAIT.format(url=server.url, engine=engine)
     again = [call.replace('"7"', '"8"') for call in told]
-    programs = [client, with_client, *told, without_client, again[0], wait, again[1]]
+    programs = [*clients, with_client, *told, without_client, again[0], wait, again[1]]
     printed = _python(*(_placed(program, server, engine) for program in programs))
     shown = f"What you know of the user:\n\n{known}"
-    assert printed == f"I moved to Bergen.\n{shown}{shown}"
+    assert printed == "I moved to Bergen.\n" * len(clients) + shown * 2
 
 
 _WAIT = """\
