@@ -213,14 +213,14 @@ def test_task_memory(server: LiveServer, engine: str) -> None:
 
 def test_undo(server: LiveServer, engine: str) -> None:
     page = DOCS / "guides" / "undo-and-recovery.md"
-    preview, change, undo, *ways_back = samples(page, "sh")
+    preview, wait, change, undo, *ways_back = samples(page, "sh")
     post = _with_post(server, engine)
-    *_, previewed, changed = _shell(
-        post, _first_memory(), "settle", preview, "settle", change, "settle"
-    )
-    planned = _get(server, previewed["name"])["response"]["plannedChanges"]
-    assert _steady(planned) == _json(page, "asked to forget")
-    done = _get(server, changed["name"])["response"]
+    *_, previewed = _shell(post, _first_memory(), "settle", preview)
+    (planned,) = _shell(post, wait.replace("OPERATION_ID", _id(previewed["name"])))
+    assert _steady(planned["response"]["plannedChanges"]) == _json(page, "asked to forget")
+    (changed,) = _shell(post, change)
+    (waited,) = _shell(post, wait.replace("OPERATION_ID", _id(changed["name"])))
+    done = waited["response"]
     assert _steady(done) == _json(page, "generatedMemories")
     memory = done["generatedMemories"][0]["memory"]["name"]
     _shell(post, undo.replace("OPERATION_ID", _id(changed["name"])), "settle")
@@ -253,6 +253,18 @@ def _get(server: LiveServer, name: str) -> Any:
 
 def _id(name: str) -> str:
     return name.rpartition("/")[2]
+
+
+def test_no_command_has_an_id_of_some_other_service() -> None:
+    """What a reader copies names what is there at each service, or says what to put in its place."""
+    copied = [
+        (page.name, found)
+        for page in (README, *DOCS.rglob("*.md"))
+        for language in ("sh", "python")
+        for sample in samples(page, language)
+        for found in re.findall(r"\d{15,}", sample)
+    ]
+    assert copied == []
 
 
 def test_erasing_a_user(server: LiveServer, engine: str) -> None:

@@ -2646,6 +2646,9 @@ class ReadingCoverage(TypedDict):
     """Number of artifacts in the namespace, from 0."""
     artifactsUnreadable: int
     """Number of artifacts without text."""
+    unreadable: NotRequired[list[UnreadableArtifact] | None]
+    """The newest artifacts without text, up to 20, those whose indexing failed first;
+    absent if there are none, and like `chunksTotal`."""
 
 
 class ReasoningEngine(TypedDict):
@@ -3887,6 +3890,15 @@ class UndoneMemory(TypedDict):
     previousRevision: NotRequired[str | None]
     """Full name of the last revision that the operation made of it; absent: it kept
     none."""
+
+
+class UnreadableArtifact(TypedDict):
+    """An artifact without text for readers."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    reason: str
+    """Why it has none, in a sentence."""
 
 
 class UpdateMemoryRequest(TypedDict):
