@@ -35,7 +35,7 @@ class TargetEngine:
 
     @property
     def is_new(self) -> bool:
-        """Whether the command creates it."""
+        """True if the command creates it."""
         return self.engine == _NEW
 
     def check(self) -> None:

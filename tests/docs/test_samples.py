@@ -256,7 +256,7 @@ def _id(name: str) -> str:
 
 
 def test_no_command_has_an_id_of_some_other_service() -> None:
-    """What a reader copies names what is there at each service, or says what to put in its place."""
+    """What a reader copies names what each service has, or says what to put in its place."""
     copied = [
         (page.name, found)
         for page in (README, *DOCS.rglob("*.md"))

@@ -112,7 +112,7 @@ class UnreadableArtifact(WireModel):
     """An artifact without text for readers."""
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
-    reason: str = Field(description="Why it has none, in a sentence.")
+    reason: str = Field(description="The reason, in a sentence.")
 
 
 class ReadingCoverage(WireModel):

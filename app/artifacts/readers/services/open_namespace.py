@@ -15,7 +15,7 @@ from app.adapters.db.session import Session
 from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import ReadingCoverage
-from app.artifacts.readers.services.unreadable import Unread, listed
+from app.artifacts.readers.services.unreadable import ExplainedArtifact, listed
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Readable, Texts
 from app.artifacts.tasks.store import repository
@@ -43,7 +43,7 @@ class OpenNamespace:
     reader: ReaderHandle | None
     artifacts: Sequence[Readable]
     unreadable: int
-    unread: Sequence[Unread]
+    unread: Sequence[ExplainedArtifact]
     may_show: bool
 
     @property

@@ -52,7 +52,7 @@ async def open_namespace(
     while True:
         opened, indexing = await _read_namespace(resources, name, request, caller)
         if not indexing:
-            return await _checked(resources, opened, request)
+            return _checked(opened, request)
         if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
                 raise await _not_ready(resources, opened.name, indexing)
@@ -140,7 +140,7 @@ async def _read_namespace(
     return opened, inside.indexing
 
 
-async def _checked(resources: Resources, opened: OpenNamespace, request: Reading) -> OpenNamespace:
+def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
     if not opened.artifacts:
         raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:

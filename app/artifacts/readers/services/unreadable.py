@@ -19,7 +19,7 @@ _LISTED = 20
 
 
 @dataclass(frozen=True)
-class Unread:
+class ExplainedArtifact:
     """An artifact without text; `failure` is why its indexing failed, None: that is not known."""
 
     artifact: Unreadable
@@ -37,7 +37,9 @@ class Unread:
         return "No text was found in it, or its indexing was given up."
 
 
-async def list_unread(session: Session, name: NamespaceName, now: datetime) -> list[Unread]:
+async def list_unread(
+    session: Session, name: NamespaceName, now: datetime
+) -> list[ExplainedArtifact]:
     """Return the newest artifacts without text, those whose indexing failed first.
 
     Takes part in the caller's transaction.
@@ -45,11 +47,11 @@ async def list_unread(session: Session, name: NamespaceName, now: datetime) -> l
     found = await lookups.list_unreadable(session, name, now, _EXPLAINED)
     ids = [one.content_id for one in found]
     failed = await failures(session, name.memory.engine.engine, ids)
-    unread = [Unread(one, failed.get(one.content_id)) for one in found]
+    unread = [ExplainedArtifact(one, failed.get(one.content_id)) for one in found]
     return sorted(unread, key=lambda one: one.failure is None)
 
 
-def listed(unread: Sequence[Unread]) -> list[UnreadableArtifact]:
+def listed(unread: Sequence[ExplainedArtifact]) -> list[UnreadableArtifact]:
     """Return some artifacts without text as an answer shows them, as many as it has room for."""
     return [
         UnreadableArtifact(artifact=one.artifact.name, reason=one.reason)

@@ -3898,7 +3898,7 @@ class UnreadableArtifact(TypedDict):
     artifact: str
     """Name of the artifact within the namespace."""
     reason: str
-    """Why it has none, in a sentence."""
+    """The reason, in a sentence."""
 
 
 class UpdateMemoryRequest(TypedDict):
