@@ -31,9 +31,10 @@ def with_figures(text: str, tables: Mapping[str, Any]) -> str:
 def _table(given: Mapping[str, Any]) -> str:
     columns: Sequence[str] = given["columns"]
     lines = [columns, ["---"] * len(columns), *given["rows"]]
-    return "".join(
+    table = "".join(
         "|" + "".join(f" {cell} |" if cell else " |" for cell in one) + "\n" for one in lines
     )
+    return f"{table}\n`{given['command']}`, {given['taken']}. Embedder: {given['embedder']}.\n"
 
 
 def main() -> None:

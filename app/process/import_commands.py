@@ -20,7 +20,8 @@ import typer
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.clock import SystemClock
 from app.process.progress import progress, stoppable
-from app.process.remote_api import KeyFile, Url, connected, engine_path
+from app.process.remote_api import KeyFile, Url, connected
+from app.process.target_engine import TargetEngine
 
 if TYPE_CHECKING:
     from app.memory.transfer.logic.importers.drafts import Options
@@ -41,7 +42,7 @@ _From = Annotated[
         " letta, langgraph, mcp-memory or jsonl.",
     ),
 ]
-_Engine = Annotated[str | None, typer.Option(help="Engine, by its id.")]
+_Engine = Annotated[str | None, typer.Option(help="Engine, by its id; `new` creates one.")]
 _Scope = Annotated[
     list[str] | None,
     typer.Option(
@@ -116,17 +117,15 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     chosen, options = _options(source, scope or (), label or (), metadata or (), sessions=sessions)
     reading = _Input(file, chosen, options, limit)
     reading.check()
-    if engine is None and not dry_run:
-        fail("--engine: must be the id of an engine, such as 1.", MISUSED)
+    target = _target(reading, engine, is_dry=dry_run)
     if revisions is not None:
-        _import_history(reading, revisions, None if dry_run else engine, url, key_file)
-    elif engine is None or dry_run:
+        _import_history(reading, revisions, target, url, key_file)
+    elif target is None:
         _preview(reading, with_ended=with_ended)
     else:
         from app.process.importing import Sending  # noqa: PLC0415 - as the module says
 
-        sending = Sending(engine_path(engine), infer, with_ended, overwrite)
-        _import(reading, sending, url, key_file)
+        _import(reading, target, Sending(infer, with_ended, overwrite), url, key_file)
 
 
 def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bool]) -> None:
@@ -138,6 +137,18 @@ def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bo
         fail("--revisions: must be used with --from vertex.", MISUSED)
     if file == _STDIN:
         fail("--revisions: needs a FILE that is not the standard input.", MISUSED)
+
+
+def _target(reading: "_Input", engine: str | None, *, is_dry: bool) -> TargetEngine | None:
+    """Return the engine to fill; None: nothing is sent."""
+    if engine is None and is_dry:
+        return None
+    target = TargetEngine(engine or "", reading.beside(".importing"), reading.options.source)
+    target.check()
+    if target.is_new and reading.file == _STDIN:
+        # What comes next by the standard input need not be the rest of this.
+        fail("--engine: new needs a FILE that is not the standard input.", MISUSED)
+    return None if is_dry else target
 
 
 @dataclass(frozen=True)
@@ -227,7 +238,13 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path | None) -> None:
+def _import(
+    reading: _Input,
+    target: TargetEngine,
+    sending: "Sending",
+    url: str | None,
+    key_file: Path | None,
+) -> None:
     from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as the module says
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as above
     from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
@@ -242,7 +259,10 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
         LinesFile(results, adds=True) as noted,
         LinesFile(rejections, adds=False) as rejected,
     ):
-        importer = Importer(api, sending, reading.options, noted, rejected, losses)
+        path = target.path(api)
+        name = path.removeprefix("/")
+        typer.echo(f"Importing into {name} (--engine {name.partition('/')[2]}).", err=True)
+        importer = Importer(api, path, sending, reading.options, noted, rejected, losses)
         broken: FileError | None = None
         try:
             try:
@@ -261,6 +281,7 @@ def _import(reading: _Input, sending: "Sending", url: str | None, key_file: Path
         fail(str(broken), FAILED)
     if importer.counts["rejected"]:
         fail(f"Rejected: {importer.counts['rejected']:,}; see {rejections}.", FAILED)
+    target.done()
 
 
 def _check_writable(*files: Path) -> None:
@@ -311,7 +332,11 @@ def _preview(reading: _Input, *, with_ended: bool) -> None:
 
 
 def _import_history(
-    reading: _Input, revisions: Path, engine: str | None, url: str | None, key_file: Path | None
+    reading: _Input,
+    revisions: Path,
+    target: TargetEngine | None,
+    url: str | None,
+    key_file: Path | None,
 ) -> None:
     """Import memories with their revisions; without an engine, print what would be imported."""
     from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
@@ -329,12 +354,12 @@ def _import_history(
             histories.read(items, revisions)
     except FileError as error:
         fail(str(error), FAILED)
-    if engine is None:
+    if target is None:
         preview(histories)
     else:
         rejections = reading.beside(".rejected.ndjson")
         _check_writable(rejections)
-        finish(histories, rejections, engine, url, key_file)
+        finish(histories, rejections, target, url, key_file)
 
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:

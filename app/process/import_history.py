@@ -29,8 +29,9 @@ from app.memory.transfer.logic.importers.rules import check_storable
 from app.memory.transfer.logic.importers.vertex_history import ListedRevision, RevisedMemory
 from app.process.import_files import LinesFile, opened
 from app.process.import_preview import listed
-from app.process.remote_api import connected, engine_path
+from app.process.remote_api import connected
 from app.process.restoring import WantedRestore, run
+from app.process.target_engine import TargetEngine
 
 _PRIVATE = 0o600
 _WITHOUT_MEMORY = "revisions of memories that are not in the file"
@@ -149,7 +150,7 @@ def preview(histories: RevisedMemories) -> None:
 def finish(
     histories: RevisedMemories,
     rejections: Path,
-    engine: str,
+    target: TargetEngine,
     url: str | None,
     key_file: Path | None,
 ) -> None:
@@ -157,14 +158,14 @@ def finish(
 
     Exits with 1 where a call fails, as with an engine that is not empty, or an item was rejected.
     """
-    path = engine_path(engine)
     with LinesFile(rejections, adds=False) as rejected:
         for refused in histories.rejected:
             rejected.write(refused.wire())
     if histories.found:
         with connected(url, key_file) as api:
-            target = api.ask("GET", path)
-        _restore(histories.found, target, url, key_file)
+            engine = api.ask("GET", target.path(api))
+        _restore(histories.found, engine, url, key_file)
+        target.done()
     typer.echo(f"Imported: {len(histories.found):,}")
     _tell(histories)
     if histories.rejected:

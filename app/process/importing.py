@@ -42,13 +42,11 @@ class Sending:
     """The choices of a command that concern how things are sent.
 
     Attributes:
-        path: of the engine, such as `/reasoningEngines/1`.
         infer: true to generate from texts in place of storing them.
         with_ended: true to store ended facts and delete them at once.
         overwrite: true to replace what was changed here.
     """
 
-    path: str
     infer: bool = False
     with_ended: bool = False
     overwrite: bool = False
@@ -79,12 +77,14 @@ class Importer:
     """An import under way. What it does is noted in `results`, so that it can be undone.
 
     Attributes:
+        path: of the engine, such as `/reasoningEngines/1`.
         counts: what became of the lines, by the names of the answers' fields.
         losses: what was left out, by its kind.
         operations: names of the operations so far.
     """
 
     api: ApiClient
+    path: str
     sending: Sending
     options: Options
     results: LinesFile
@@ -154,7 +154,7 @@ class Importer:
             "overwrite": self.sending.overwrite,
         }
         body = b"\n".join(text for _, text in sent)
-        path = f"{self.sending.path}/memories:import"
+        path = f"{self.path}/memories:import"
         answer = patiently(lambda: self.api.upload(path, [body], _NDJSON, query))
         for name in _COUNTS:
             self.counts[name] += answer.get(name, 0)
@@ -200,7 +200,7 @@ class Importer:
             body["metadata"] = named
         if self.options.labels:
             body["revisionLabels"] = dict(self.options.labels)
-        path = f"{self.sending.path}/memories:generate"
+        path = f"{self.path}/memories:generate"
         answer = patiently(lambda: self.api.ask("POST", path, body))
         self.counts["texts"] += len(texts)
         self._note(answer["name"])
@@ -219,7 +219,7 @@ class Importer:
     def _delete_ended(self) -> None:
         condition = {"key": _ENDED_KEY, "op": "EQUAL", "value": self._ended_mark}
         body = {"filterGroups": [{"filters": [condition]}], "force": True}
-        path = f"{self.sending.path}/memories:purge"
+        path = f"{self.path}/memories:purge"
         answer = patiently(lambda: self.api.ask("POST", path, body))
         self._note(answer["name"])
         done = wait(self.api, answer["name"])
@@ -240,7 +240,7 @@ class Importer:
 
     def _begin(self, made: Conversation) -> int:
         """Return how many events the session has already."""
-        path = f"{self.sending.path}/sessions"
+        path = f"{self.path}/sessions"
         query, body = {"sessionId": made.session_id}, {"userId": made.user_id, **made.fields}
         try:
             patiently(lambda: self.api.ask("POST", path, body, query))
@@ -267,7 +267,7 @@ class Importer:
                 return
 
     def _append(self, made: Conversation, count: int) -> None:
-        path = f"{self.sending.path}/sessions/{made.session_id}/events:batch"
+        path = f"{self.path}/sessions/{made.session_id}/events:batch"
         for first in range(count, len(made.events), _EVENTS):
             events = made.events[first : first + _EVENTS]
             body = {"events": events, "expectedLastSeq": first}

@@ -1,8 +1,6 @@
 """The implementation of `memory-bank restore`: a client of the REST API."""
 
 import gzip
-import json
-import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +17,9 @@ from app.memory.transfer.logic.comparing import ArchiveDigests
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE, Header
 from app.memory.transfer.logic.reading import ArchiveReader
 from app.process.progress import progress
-from app.process.remote_api import connected, engine_path
+from app.process.remote_api import connected
+from app.process.target_engine import TargetEngine
 
-NEW = "new"
-"""The engine that the command creates."""
 _NOTE_SUFFIX = ".restoring"
 _GZIP = b"\x1f\x8b"
 _PIECE_BYTES = 256 * 1024
@@ -45,13 +42,15 @@ def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
     Exits with 2 if the file cannot be read.
     """
     header = header_of(wanted.file)
+    note = wanted.file.with_name(wanted.file.name + _NOTE_SUFFIX)
+    target = TargetEngine(wanted.engine, note, header.archive_id)
     with connected(url, key_file) as api:
-        path = _engine(api, api.url, wanted, header)
+        path = target.path(api)
         typer.echo(f"Restoring into {path.removeprefix('/')}.", err=True)
         query = {"extendRecovery": True} if wanted.extends_recovery else {}
         with _sent(wanted.file) as (pieces, media_type):
             answer = api.upload(f"{path}:restore", pieces, media_type, query)
-        _note_of(wanted.file).unlink(missing_ok=True)
+        target.done()
         for kind, count in answer["counts"].items():
             if count:
                 typer.echo(f"{kind}: {count:,}")
@@ -88,50 +87,6 @@ def header_of(file: Path) -> Header:
     if reader.header is None:
         fail(f"{file} is no archive: it has no header.", FAILED)
     return reader.header
-
-
-def _engine(api: ApiClient, url: str, wanted: WantedRestore, header: Header) -> str:
-    """Return the path of the engine; a new one is created once, however often the command runs."""
-    if wanted.engine != NEW:
-        return engine_path(wanted.engine)
-    note = _note_of(wanted.file)
-    known = _noted(note)
-    if known.get("archiveId") != header.archive_id or known.get("url") != url:
-        known = {"archiveId": header.archive_id, "url": url, "requestId": secrets.token_hex(16)}
-        _write(note, known)
-    if "engine" not in known:
-        query = {"requestId": known["requestId"]}
-        created = api.ask("POST", "/reasoningEngines", {}, query)
-        known["engine"] = created["response"]["name"].rpartition("/")[2]
-        _write(note, known)
-    return engine_path(known["engine"])
-
-
-def _note_of(file: Path) -> Path:
-    """Return the file that notes the new engine until the archive is in it."""
-    return file.with_name(file.name + _NOTE_SUFFIX)
-
-
-def _noted(note: Path) -> dict[str, str]:
-    try:
-        progress = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return progress if isinstance(progress, dict) else {}
-
-
-def _write(note: Path, known: dict[str, str]) -> None:
-    part = note.with_name(note.name + ".part")
-    try:
-        part.touch(_PRIVATE)
-        part.write_text(json.dumps(known), encoding="utf-8")
-        part.replace(note)
-    except OSError as error:
-        fail(
-            f"{note}, which notes the new engine, cannot be written: {error.strerror}; create an"
-            " engine yourself and name it by --engine.",
-            MISUSED,
-        )
 
 
 @contextmanager

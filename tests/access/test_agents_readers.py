@@ -97,6 +97,8 @@ async def test_nothing_is_told_by_which_words_could_be_guessed(case: _Case) -> N
         assert answer["citations"] == []
         assert answer["usage"] == {"calls": 0}
         assert answer["coverage"].keys() == {"artifactsTotal", "artifactsUnreadable"}
+        # Why it has no text might tell what it is.
+        assert answer["coverage"]["artifactsUnreadable"] == 1
         reference = answer["reference"]
         # It has a name and times of its own.
         names = {"namespace", "createdTime", "expireTime"}

@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 from app.process.cli import app
 from tests.support.documents import DOCS, samples
 from tests.support.live import KEY, LiveServer
-from tests.support.official import Bank, new_engine
+from tests.support.official import Bank, at, new_engine, platform_client
 
 
 def _program() -> str:
     """Return the program of the guide, without its client, and its continuation."""
     parts = samples(DOCS / "guides" / "import.md", "python")
     (first,) = (part for part in parts if 'open("vertex.ndjson"' in part)
-    (rest,) = (part for part in parts if "bank.sessions.list" in part)
+    (rest,) = (part for part in parts if "client.sessions.list" in part)
     return first[first.index("with open") :] + rest
 
 
@@ -54,7 +54,8 @@ def test_what_the_client_lists_moves_in_whole(
         assert http.post(f"{bank.name}/{path}", **body).status_code == 200
 
     monkeypatch.chdir(tmp_path)
-    exec(_program(), {"json": json, "bank": bank.client.agent_engines, "name": bank.name})
+    client = platform_client(**at(server.url))
+    exec(_program(), {"json": json, "client": client, "name": bank.name})
     there = new_engine(http)
     told = ["import", "vertex.ndjson", "--from", "vertex", "--engine", there.rpartition("/")[2]]
     monkeypatch.setenv("MEMORY_BANK_CLIENT_KEY", KEY)

@@ -35,11 +35,25 @@ def test_no_page_repeats_a_row_outside_its_table() -> None:
                 assert " | ".join(cell for cell in row[1:] if cell) not in kept, page.name
 
 
+def test_the_short_table_of_searches_is_a_part_of_the_long_one() -> None:
+    short, whole = TABLES["recall"], TABLES["search"]
+    measured = {
+        row[0]: [cell.partition(" / ")[0] for cell in (row[1], row[2], row[4])]
+        for row in whole["rows"]
+    }
+    for name, *cells in short["rows"]:
+        assert [cell.strip("*") for cell in cells] == measured[name]
+    for told in ("command", "embedder", "taken"):
+        assert short[told] == whole[told]
+
+
 def test_a_changed_figure_is_written() -> None:
     page = "Before.\n<!-- figures: x -->\nold\n<!-- end of figures -->\nAfter.\n"
-    tables = {"x": {"columns": ["", "a"], "rows": [["b", "1"], ["c", ""]]}}
+    told = {"command": "make x", "taken": "today", "embedder": "none"}
+    tables = {"x": {**told, "columns": ["", "a"], "rows": [["b", "1"], ["c", ""]]}}
     assert with_figures(page, tables) == (
         "Before.\n<!-- figures: x -->\n\n| | a |\n| --- | --- |\n| b | 1 |\n| c | |\n\n"
+        "`make x`, today. Embedder: none.\n\n"
         "<!-- end of figures -->\nAfter.\n"
     )
     with pytest.raises(KeyError):

@@ -20,7 +20,7 @@ from tests.support.documents import DOCS, README, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
 
 _PORT = "127.0.0.1:8000"
-_FIRST_ENGINE = re.compile(r"reasoningEngines/1\b")
+_FIRST_ENGINE = re.compile(r"\b(reasoningEngines|memoryBanks)/1\b")
 _PARENT = "/v1/projects/default/locations/local"
 _CLIENT = str(ROOT / "clients/python/src")
 _TIMEOUT_SECONDS = 120
@@ -61,7 +61,8 @@ def engine(server: LiveServer) -> str:
 
 def _placed(sample: str, server: LiveServer, engine: str) -> str:
     """Return a sample for the live server."""
-    there = _FIRST_ENGINE.sub(engine, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
+    here = rf"\1/{engine.rpartition('/')[2]}"
+    there = _FIRST_ENGINE.sub(here, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
     return re.sub(r"^KEY=\.\.\..*$", f"KEY={KEY}", there, flags=re.MULTILINE)
 
 
@@ -135,13 +136,14 @@ def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> Non
         for path in (README, guide)
     )
     assert told == asked
-    client = samples(DOCS / "guides" / "official-client.md", "python")[0]
+    clients = samples(DOCS / "guides" / "official-client.md", "python")
+    assert [text.split()[1] for text in clients] == ["agentplatform", "vertexai"]
     wait = _WAIT.format(url=server.url, engine=engine)
     again = [call.replace('"7"', '"8"') for call in told]
-    programs = [client, with_client, *told, without_client, again[0], wait, again[1]]
+    programs = [*clients, with_client, *told, without_client, again[0], wait, again[1]]
     printed = _python(*(_placed(program, server, engine) for program in programs))
     shown = f"What you know of the user:\n\n{known}"
-    assert printed == f"I moved to Bergen.\n{shown}{shown}"
+    assert printed == "I moved to Bergen.\n" * len(clients) + shown * 2
 
 
 _WAIT = """\
@@ -211,14 +213,14 @@ def test_task_memory(server: LiveServer, engine: str) -> None:
 
 def test_undo(server: LiveServer, engine: str) -> None:
     page = DOCS / "guides" / "undo-and-recovery.md"
-    preview, change, undo, *ways_back = samples(page, "sh")
+    preview, wait, change, undo, *ways_back = samples(page, "sh")
     post = _with_post(server, engine)
-    *_, previewed, changed = _shell(
-        post, _first_memory(), "settle", preview, "settle", change, "settle"
-    )
-    planned = _get(server, previewed["name"])["response"]["plannedChanges"]
-    assert _steady(planned) == _json(page, "asked to forget")
-    done = _get(server, changed["name"])["response"]
+    *_, previewed = _shell(post, _first_memory(), "settle", preview)
+    (planned,) = _shell(post, wait.replace("OPERATION_ID", _id(previewed["name"])))
+    assert _steady(planned["response"]["plannedChanges"]) == _json(page, "asked to forget")
+    (changed,) = _shell(post, change)
+    (waited,) = _shell(post, wait.replace("OPERATION_ID", _id(changed["name"])))
+    done = waited["response"]
     assert _steady(done) == _json(page, "generatedMemories")
     memory = done["generatedMemories"][0]["memory"]["name"]
     _shell(post, undo.replace("OPERATION_ID", _id(changed["name"])), "settle")
@@ -251,6 +253,18 @@ def _get(server: LiveServer, name: str) -> Any:
 
 def _id(name: str) -> str:
     return name.rpartition("/")[2]
+
+
+def test_no_command_has_an_id_of_some_other_service() -> None:
+    """What a reader copies names what each service has, or says what to put in its place."""
+    copied = [
+        (page.name, found)
+        for page in (README, *DOCS.rglob("*.md"))
+        for language in ("sh", "python")
+        for sample in samples(page, language)
+        for found in re.findall(r"\d{15,}", sample)
+    ]
+    assert copied == []
 
 
 def test_erasing_a_user(server: LiveServer, engine: str) -> None:

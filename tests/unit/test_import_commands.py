@@ -24,6 +24,7 @@ def _import(*arguments: str) -> Result:
         ((_MEM0, "--from", "diary"), "--from: must be one of mem0, openmemory"),
         ((_MEM0, "--from", "mem0"), "--engine: must be the id"),
         ((_MEM0, "--from", "mem0", "--engine", "x"), "--engine: must be the id"),
+        ((_MEM0, "--from", "mem0", "--engine", "newest", "--dry-run"), "--engine: must be the id"),
         ((_MEM0, "--from", "mem0", "--engine", "1"), "Set MEMORY_BANK_CLIENT_KEY"),
         ((_MEM0, "--from", "mem0", "--sessions"), "--sessions: must be used with letta or vertex"),
         ((_MEM0, "--from", "mem0", "--scope", "=1"), "--scope: must be KEY=VALUE"),
@@ -33,6 +34,7 @@ def _import(*arguments: str) -> Result:
         ((_MEM0, "--from", "mem0", "--metadata", "a"), "--metadata: must be KEY=VALUE"),
         ((_MEM0, "--from", "langgraph"), "--scope: must name the places of a namespace"),
         ((_MEM0, "--from", "mem0", "--revisions", "x"), "--revisions: must be used with --from"),
+        (("-", "--from", "mem0", "--engine", "new"), "new needs a FILE"),
         (("-", "--from", "vertex", "--revisions", "x"), "--revisions: needs a FILE"),
         ((_MEM0, "--from", "vertex", "--revisions", "x"), "--engine: must be the id"),
         *(

@@ -108,6 +108,13 @@ class Citation(WireModel):
     )
 
 
+class UnreadableArtifact(WireModel):
+    """An artifact without text for readers."""
+
+    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
+    reason: str = Field(description="The reason, in a sentence.")
+
+
 class ReadingCoverage(WireModel):
     """Coverage of a namespace by what was read."""
 
@@ -124,6 +131,11 @@ class ReadingCoverage(WireModel):
     )
     artifacts_total: int = Field(description="Number of artifacts in the namespace, from 0.")
     artifacts_unreadable: int = Field(description="Number of artifacts without text.")
+    unreadable: list[UnreadableArtifact] | None = Field(
+        None,
+        description="The newest artifacts without text, up to 20, those whose indexing failed"
+        " first; absent if there are none, and like `chunksTotal`.",
+    )
 
 
 class ReaderUsage(WireModel):

@@ -52,6 +52,16 @@ async def test_it_summarises_with_sentences(client: httpx.AsyncClient) -> None:
     assert FACT in found["summary"]
     coverage = found["coverage"]
     assert (coverage["artifactsTotal"], coverage["artifactsUnreadable"]) == (2, 1)
+    assert [one["reason"] for one in coverage["unreadable"]] == [
+        "Nothing is read from files of type image/png."
+    ]
+
+
+async def test_it_lists_some_of_many_files_that_have_no_text(client: httpx.AsyncClient) -> None:
+    ok(await store(client, text_output(FACT), *(text_output("", name=f"e{n}") for n in range(25))))
+    coverage = ok(await query(client))["coverage"]
+    assert coverage["artifactsUnreadable"] == 25
+    assert [one["artifact"] for one in coverage["unreadable"]] == [f"e{24 - n}" for n in range(20)]
 
 
 @pytest.mark.parametrize("media_type", ["text/html", "application/json", "text/csv"])

@@ -156,6 +156,52 @@ def test_a_dump_of_mem0_moves_in_once_and_out_again(
     }
 
 
+def test_a_new_engine_is_made_once_until_all_is_in_it(
+    bank: Bank, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([*rows[:2], {"id": "x", "memory": "Whose?"}]))
+    told = [str(file), "--from", "mem0", "--engine", "new"]
+    before = _engines(bank)
+    assert bank.run(*told, "--dry-run").exit_code == 1
+    assert _engines(bank) == before
+
+    rejected = bank.run(*told)
+    assert (rejected.exit_code, counts(rejected)["Imported"]) == (1, 2)
+    (made,) = _engines(bank) - before
+    assert rejected.stderr.startswith(f"Importing into {made} (--engine {made.split('/')[1]}).\n")
+    assert len(replace(bank, engine=made.split("/")[1]).memories()) == 2
+
+    file.write_text(json.dumps(rows[:3]))
+    mended = bank.run(*told)
+    assert (mended.exit_code, counts(mended)) == (0, {"Imported": 1, "Existing": 2})
+    assert _engines(bank) - before == {made}
+
+    other = bank.run(*told)
+    assert (other.exit_code, counts(other)) == (0, {"Imported": 3})
+    assert len(_engines(bank) - before) == 2
+
+
+def test_a_new_engine_gets_memories_with_their_revisions(bank: Bank, tmp_path: Path) -> None:
+    file, revisions = tmp_path / "vertex.json", tmp_path / "revisions.json"
+    file.write_bytes((_DATA / "vertex.json").read_bytes())
+    revisions.write_bytes((_DATA / "vertex-revisions.json").read_bytes())
+    before = _engines(bank)
+    told = [str(file), "--from", "vertex", "--revisions", str(revisions), "--engine", "new"]
+    for number in (1, 2):
+        ended = bank.run(*told)
+        assert (ended.exit_code, counts(ended)["Imported"]) == (1, 3), ended.output
+        assert len(_engines(bank) - before) == number
+    made = {engine.split("/")[1] for engine in _engines(bank) - before}
+    assert {len(replace(bank, engine=engine).memories()) for engine in made} == {3}
+
+
+def _engines(bank: Bank) -> set[str]:
+    page = bank.http.get("/reasoningEngines", params={"pageSize": 1000}).json()
+    names = (engine["name"] for engine in page["reasoningEngines"])
+    return {"reasoningEngines/" + name.rpartition("/")[2] for name in names}
+
+
 def _arguments(name: str) -> list[str]:
     case = CASES[name]
     scopes = [f"{key}={value}" for key, value in case.pairs.items()]

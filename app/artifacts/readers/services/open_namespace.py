@@ -15,6 +15,7 @@ from app.adapters.db.session import Session
 from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import ReadingCoverage
+from app.artifacts.readers.services.unreadable import ExplainedArtifact, listed
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Readable, Texts
 from app.artifacts.tasks.store import repository
@@ -33,6 +34,7 @@ class OpenNamespace:
         reader: None: the built-in one.
         artifacts: those with text, in order. Artifacts that arrive later are not read.
         unreadable: number of artifacts without text.
+        unread: the newest of these.
         may_show: whether the caller may see the result.
     """
 
@@ -41,6 +43,7 @@ class OpenNamespace:
     reader: ReaderHandle | None
     artifacts: Sequence[Readable]
     unreadable: int
+    unread: Sequence[ExplainedArtifact]
     may_show: bool
 
     @property
@@ -65,6 +68,7 @@ class OpenNamespace:
             truncated=truncated if self.may_show else None,
             artifacts_total=len(self.artifacts) + self.unreadable,
             artifacts_unreadable=self.unreadable,
+            unreadable=listed(self.unread) if self.may_show and self.unread else None,
         )
 
 

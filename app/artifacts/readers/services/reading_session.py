@@ -11,11 +11,12 @@ from app.artifacts.readers.schemas import Reading
 from app.artifacts.readers.services.calls import GivenUp, check_awaited
 from app.artifacts.readers.services.choosing import choose
 from app.artifacts.readers.services.open_namespace import OpenNamespace
+from app.artifacts.readers.services.unreadable import list_unread
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.contents import ContentPlace
-from app.artifacts.tasks.store.indexing import give_up, last_failure, list_given_up
+from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
@@ -28,8 +29,6 @@ MAX_DEPTH = 3
 MAX_WAIT_SECONDS = 60.0
 POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 """Exponential backoff: first pause, longest pause, and growth factor."""
-_EXPLAINED = 100
-"""Artifacts without text among which the reason is looked for."""
 
 
 async def open_namespace(
@@ -53,7 +52,7 @@ async def open_namespace(
     while True:
         opened, indexing = await _read_namespace(resources, name, request, caller)
         if not indexing:
-            return await _checked(resources, opened, request)
+            return _checked(opened, request)
         if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
                 raise await _not_ready(resources, opened.name, indexing)
@@ -93,10 +92,10 @@ def _time() -> float:
 
 async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> Aborted:
     async with resources.db.snapshot() as session:
-        failure = await last_failure(session, name.memory.engine.engine, indexing)
+        failed = await failures(session, name.memory.engine.engine, indexing)
     message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."
-    if failure is not None:
-        message += f" The last attempt failed: {failure}"
+    if failed:
+        message += f" The last attempt failed: {next(iter(failed.values()))}"
     return Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
 
 
@@ -124,6 +123,7 @@ async def _read_namespace(
         row = await repository.get_namespace(session, name, now)
         inside = await lookups.measure(session, name, now)
         artifacts = await lookups.list_readable(session, name, now)
+        unread = await list_unread(session, name, now) if inside.unreadable else ()
     may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
     if not request.off_prompt and not may_show:
         raise PermissionDenied(
@@ -136,13 +136,13 @@ async def _read_namespace(
     readers = resources.readers.by_name
     reader = choose(request.model, readers, allowed, is_sensitive=row.sensitive)
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
-    opened = OpenNamespace(full, row, reader, artifacts, inside.unreadable, may_show)
+    opened = OpenNamespace(full, row, reader, artifacts, inside.unreadable, unread, may_show)
     return opened, inside.indexing
 
 
-async def _checked(resources: Resources, opened: OpenNamespace, request: Reading) -> OpenNamespace:
+def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
     if not opened.artifacts:
-        raise await _unreadable(resources, opened)
+        raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:
         raise Aborted(
             f"offPrompt: must be false: the content was already derived {MAX_DEPTH} times, the most"
@@ -153,13 +153,10 @@ async def _checked(resources: Resources, opened: OpenNamespace, request: Reading
     return opened
 
 
-async def _unreadable(resources: Resources, opened: OpenNamespace) -> InvalidArgument:
-    name, now = opened.name, resources.clock.now()
-    async with resources.db.snapshot() as session:
-        contents = await lookups.list_unreadable(session, name, now, _EXPLAINED)
-        failure = await last_failure(session, name.memory.engine.engine, contents)
-    message = f"namespaces/{name.namespace} has no readable text."
-    if failure is not None:
-        message += f" The indexing of an artifact failed: {failure}"
+def _unreadable(opened: OpenNamespace) -> InvalidArgument:
+    message = f"namespaces/{opened.name.namespace} has no readable text."
+    failed = next((one.failure for one in opened.unread if one.failure is not None), None)
+    if failed is not None:
+        message += f" The indexing of an artifact failed: {failed}"
     metadata = {"artifacts": str(opened.unreadable)}
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)

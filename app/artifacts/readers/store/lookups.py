@@ -115,18 +115,28 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
     return [Readable(*values) for values in await session.execute(statement)]
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """An artifact without text, and its types, declared and recognised."""
+
+    name: str
+    content_id: str
+    media_type: str
+    sniffed_type: str | None
+
+
 async def list_unreadable(
     session: Session, name: NamespaceName, now: datetime, limit: int
-) -> Sequence[str]:
-    """Return the newest contents without text."""
+) -> list[Unreadable]:
+    """Return the newest artifacts without text."""
     row = ArtifactRow
     statement = (
-        select(row.content_id)
+        select(row.name, row.content_id, row.media_type, row.sniffed_type)
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks == 0)
         .order_by(row.ordinal.desc())
         .limit(limit)
     )
-    return (await session.execute(statement)).scalars().all()
+    return [Unreadable(*values) for values in await session.execute(statement)]
 
 
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:

@@ -144,16 +144,16 @@ async def list_given_up(
     return [content_id for key, content_id in keys.items() if key not in going_on]
 
 
-async def last_failure(
+async def failures(
     session: Session, engine_id: int, content_ids: Collection[str]
-) -> str | None:
-    """Return why one of the contents could not be indexed; None if that is not known.
+) -> dict[str, str]:
+    """Return, by content, why its last indexing failed, where that is known.
 
     Operations are kept for a time only.
     """
-    keys = [_key(content_id) for content_id in content_ids]
-    failures = await queue.last_errors(session, engine_id, INDEX, keys)
-    return next(iter(failures.values()), None)
+    keys = {_key(content_id): content_id for content_id in content_ids}
+    found = await queue.last_errors(session, engine_id, INDEX, keys)
+    return {keys[key]: message for key, message in found.items()}
 
 
 async def give_up(session: Session, place: ContentPlace) -> None:

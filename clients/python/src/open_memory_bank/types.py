@@ -2684,6 +2684,9 @@ class ReadingCoverage(TypedDict):
     """Number of artifacts in the namespace, from 0."""
     artifactsUnreadable: int
     """Number of artifacts without text."""
+    unreadable: NotRequired[list[UnreadableArtifact] | None]
+    """The newest artifacts without text, up to 20, those whose indexing failed first;
+    absent if there are none, and like `chunksTotal`."""
 
 
 class ReasoningEngine(TypedDict):
@@ -3925,6 +3928,15 @@ class UndoneMemory(TypedDict):
     previousRevision: NotRequired[str | None]
     """Full name of the last revision that the operation made of it; absent: it kept
     none."""
+
+
+class UnreadableArtifact(TypedDict):
+    """An artifact without text for readers."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    reason: str
+    """The reason, in a sentence."""
 
 
 class UpdateMemoryRequest(TypedDict):

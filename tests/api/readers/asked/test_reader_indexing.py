@@ -128,11 +128,14 @@ async def test_what_could_not_be_cut_is_no_text(
     server.always(answered("Nothing.", 1))
     coverage = ok(await query(client))["coverage"]
     assert (coverage["artifactsTotal"], coverage["artifactsUnreadable"]) == (2, 1)
+    assert coverage["unreadable"] == [{"artifact": ARTIFACT.rpartition("/")[2], "reason": reason}]
     again = SAID.encode() + b" Again."
     ok(await upload(client, again, media_type="text/plain", headers={"If-Match": "*"}))
     assert refusal(await query(client)) == NOT_READY
     await runner.run_pending()
-    assert ok(await query(client))["coverage"]["artifactsUnreadable"] == 0
+    coverage = ok(await query(client))["coverage"]
+    assert coverage["artifactsUnreadable"] == 0
+    assert "unreadable" not in coverage
 
 
 async def test_nor_is_what_was_cancelled(
@@ -159,7 +162,10 @@ async def test_what_others_wait_for_is_left_to_the_worker(
     states = [ok(await client.get(path))["state"] for path in (ARTIFACT, other)]
     assert sorted(states) == ["indexing", "ready"]
     await runner.run_pending()
-    assert ok(await query(client, model="builtin"))["coverage"]["artifactsUnreadable"] == 1
+    coverage = ok(await query(client, model="builtin"))["coverage"]
+    assert coverage["artifactsUnreadable"] == 1
+    (told,) = coverage["unreadable"]
+    assert told["reason"] == "No text was found in it, or its indexing was given up."
 
 
 async def test_who_waits_for_a_text_that_is_tried_again_is_told_why(
