@@ -23,6 +23,7 @@ _UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
 _PAUSE = timedelta(seconds=10)
 """Time after which a user's next message is another statement."""
 _FIRST = frozenset({"i", "i'm", "i've", "ich", "je", "yo"})
+_CLOSING = "\"'\u201d\u2019\u201c\u00bb)]"
 _END_MARKS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f\u0964\u06d4:")
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
@@ -81,7 +82,7 @@ def utterances(heard: Sequence[Heard]) -> list[Heard]:
         if before is None or not _continues(before.turn, one.turn):
             joined.append(one)
             continue
-        text = f"{before.turn.text.rstrip()}{_blank_before(one.turn.text)}{one.turn.text.lstrip()}"
+        text = f"{before.turn.text.rstrip()} {one.turn.text.lstrip()}"
         joined[-1] = replace(one, turn=replace(one.turn, text=text))
     return joined
 
@@ -89,18 +90,23 @@ def utterances(heard: Sequence[Heard]) -> list[Heard]:
 def _continues(before: Turn, after: Turn) -> bool:
     if not (_is_of_user(before.role) and _is_of_user(after.role)):
         return False
-    if not before.text.strip() or before.text.rstrip()[-1] in _END_MARKS:
+    said = before.text.strip().rstrip(_CLOSING)
+    if not said or said[-1] in _END_MARKS or not _goes_on(said, after.text):
+        return False
+    if any(own_words(turn.text) != turn.text for turn in (before, after)):
+        # Pasted text has no end marks, and would take the user's own words along.
         return False
     if before.time is None or after.time is None:
         return True
     return after.time - before.time < _PAUSE
 
 
-def _blank_before(text: str) -> str:
-    """Return a line break before a text that begins a sentence of its own, else a blank."""
-    first = text.split(maxsplit=1)[0] if text.strip() else ""
-    begins = first[:1].isupper() and is_function_word(first.lower().split("'")[0])
-    return "\n" if begins or first.lower() in _FIRST else " "
+def _goes_on(before: str, after: str) -> bool:
+    """Return True if a text continues a sentence: it begins small, or the sentence ends open."""
+    first = next(iter(after.split(maxsplit=1)), "")
+    if first[:1].islower() and first not in _FIRST:
+        return True
+    return is_function_word(before.rsplit(maxsplit=1)[-1].lower())
 
 
 def lines_of(heard: Sequence[Heard]) -> list[TranscriptLine]:
