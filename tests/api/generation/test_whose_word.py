@@ -150,7 +150,8 @@ async def test_pasted_code_and_markup_are_not_the_users_words(
 
 
 @pytest.mark.parametrize(
-    "text", ["Import duties are high. I live in Oslo.", "I live in Oslo <3", "Update: I live in Oslo."]
+    "text",
+    ["Import duties are high. I live in Oslo.", "I live in Oslo <3", "Update: I live in Oslo."],
 )
 async def test_words_that_look_like_code_are_read(
     client: httpx.AsyncClient, runner: Runner, text: str
