@@ -26,6 +26,9 @@ from benchmarks.surroundings import data_folder, unread_logs
 
 MEMORIES = 1_000
 _WARM_UP = 10
+_TURNS = 40
+_MOST_TOKENS = 1.3
+"""Times the tokens of sending each turn once that a talk sent whole after each turn may cost."""
 
 
 def _conversation(scope: dict[str, str], texts: list[str]) -> Json:
@@ -97,13 +100,46 @@ def _report(rounds: list[Spent]) -> float:
     return median(totals)
 
 
+async def _tokens_of_a_talk(bank: Bank, user: str, *, whole: bool) -> int:
+    """Return the tokens of a talk that is generated from after each turn, or from all so far."""
+    writer, scope, tokens = bank.written_by_model(), {"user_id": user}, 0
+    events: list[Json] = []
+    for turn in range(_TURNS):
+        told = f"The {turn}. shelf of my workshop holds {turn + 3} boxes of screws and a lamp."
+        answer = "Thank you, I have noted which shelf that is and what it holds."
+        sent = [
+            {"content": {"role": role, "parts": [{"text": text}]}, "eventId": f"{turn}{role}"}
+            for role, text in (("user", told), ("model", answer))
+        ]
+        events = [*events, *sent] if whole else sent
+        _, operation = await writer.generate(
+            {"scope": scope, "directContentsSource": {"events": events}}
+        )
+        tokens += int(operation["metadata"]["inputTokenCount"])
+    return tokens
+
+
+async def _compare_talks(bank: Bank) -> bool:
+    """Print what a talk costs that is sent whole after each turn; return True within the bar."""
+    once = await _tokens_of_a_talk(bank, "once", whole=False)
+    whole = await _tokens_of_a_talk(bank, "whole", whole=True)
+    print(
+        f"\na talk of {_TURNS} turns, input tokens: each turn sent once {once},"
+        f" the whole talk after each turn {whole}: {whole / once:.2f} times (bar {_MOST_TOKENS})"
+    )
+    return whole <= _MOST_TOKENS * once
+
+
 async def _measure(folder: Path, rounds: int) -> None:
     async with open_bank(folder) as bank:
+        is_cheap = await _compare_talks(bank)
         floor = await _floor(bank, rounds)
         found = {one.title: await one.measure(bank, rounds) for one in _VARIANTS}
     print(f"\nfloor, an operation that does nothing: {floor:.1f} ms CPU")
     for title, milliseconds in found.items():
         print(f"{title}: {milliseconds:.1f} ms, {milliseconds / floor:.1f} times the floor")
+    if not is_cheap:
+        raise SystemExit(1)
 
 
 def main() -> None:
