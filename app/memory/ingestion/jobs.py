@@ -321,7 +321,8 @@ def place_of(batch: EventBatch) -> StreamPlace:
     made = format_timestamp(row.create_time)
     source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
     times = [event.time for event in batch.read]
-    return StreamPlace(source, [event.seq for event in batch.read], times)
+    again = frozenset(event.seq for event in batch.again)
+    return StreamPlace(source, [event.seq for event in batch.read], times, again)
 
 
 def _overlap(stream: StreamRow) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 
 _MAX_ENTRIES = 500
 """Entries of one turn that are compared with memories."""
@@ -20,8 +21,11 @@ _ITEM = re.compile(
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
 _INLINE = re.compile(r"([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
+_MARK_CHARS = 80
+"""Characters at the start of a line in which a mark is looked for."""
 _NOTES = re.compile(
-    r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+|[ \t]+[\[(][^\[\]()]{0,60}[\])]$"
+    r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+"
+    r"|(?<![ \t])[ \t]{1,8}[\[(][^\[\]()]{0,60}[\])]$"
 )
 _OF_MEMORIES = re.compile(
     r"\bmemor(?:y|ies)\b|\b(?:you|we|i) (?:already )?(?:know|knew|remember)\b|\babout the user\b"
@@ -35,14 +39,21 @@ _OF_CONTEXT = re.compile(
     r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b",
     re.IGNORECASE,
 )
+_OF_EITHER = re.compile(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}", re.IGNORECASE)
 _OWN = re.compile(
     r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b", re.IGNORECASE
 )
 _MARK = re.compile(
-    r"[ \t]*[*_#]{0,3}[ \t]*(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)"
-    r"(?:['\u2019]s)?[ \t]*)?"
+    r"[*_#]{0,3} ?(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)"
+    r"(?:['\u2019]s)? ?)?"
     r"(?:message|question|query|input|request|prompt|says|user|human|nachricht|frage|eingabe"
     r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)[*_]{0,2}[ \t]*[:\uff1a]",
+    re.IGNORECASE,
+)
+
+
+_OF_USER = re.compile(
+    r"\buser(?:'s)?\b|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
     re.IGNORECASE,
 )
 
@@ -103,7 +114,13 @@ class _TextLine:
 
 def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; none if there is no other text beside them."""
-    found = list(_blocks(_lines(text), text))
+    found: list[RecalledBlock] = []
+    room = _MAX_ENTRIES
+    for block in _blocks(_lines(text), text):
+        if len(block.entries) > room:
+            break
+        found.append(block)
+        room -= len(block.entries)
     rest = _without(text, [(block.begin, block.end) for block in found])
     return found if rest.strip() else []
 
@@ -194,9 +211,16 @@ def _block_at(lines: Sequence[_TextLine], at: int, text: str) -> tuple[RecalledB
 
 
 def _is_heading(line: _TextLine) -> bool:
-    is_short = len(line.text) <= _MAX_HEADING_CHARS
-    is_line = _HEADING.fullmatch(line.text) is not None
-    return is_short and is_line and _ITEM.match(line.text) is None and not _MARK.match(line.text)
+    if len(line.text) > _MAX_HEADING_CHARS or _HEADING.fullmatch(line.text) is None:
+        return False
+    return _ITEM.match(line.text) is None and _mark_end(line) is None
+
+
+def _mark_end(line: _TextLine) -> int | None:
+    """Return the end of a mark of the user's own words at the start of a line, or None."""
+    indent = len(line.text) - len(line.text.lstrip())
+    mark = _MARK.match(line.text[indent : indent + _MARK_CHARS])
+    return None if mark is None else line.begin + indent + mark.end()
 
 
 def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
@@ -207,7 +231,7 @@ def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool
     after = first
     for n in range(first, len(lines)):
         line = lines[n]
-        if _ITEM.match(line.text) if are_items else not (line.is_blank or _MARK.match(line.text)):
+        if _ITEM.match(line.text) if are_items else not (line.is_blank or _mark_end(line)):
             after = n + 1
         elif not (are_items and line.is_blank):
             break
@@ -265,15 +289,15 @@ def _block(
 ) -> RecalledBlock:
     """Return a block; `after` is the line behind it.
 
-    "Some context about me:" is the user's. A heading that speaks of context only in general needs
-    a mark such as "User message:" as well.
+    It is context under a heading that speaks of memories or context, with a mark such as "User
+    message:" after it. Without one, the heading must speak of the user: "My memories:" is theirs.
     """
     begin, end = span
-    follows = next((line for line in lines[after:] if not line.is_blank), None)
-    mark = None if follows is None else _MARK.match(follows.text)
-    if follows is not None and mark is not None:
-        end = follows.begin + mark.end()
-    is_general = mark is not None and _OF_CONTEXT.search(heading) is not None
-    is_named = is_general or _OF_MEMORIES.search(heading) is not None
-    is_context = follows is not None and is_named and _OWN.search(heading) is None
-    return RecalledBlock(begin, end, tuple(entries), is_context)
+    follows = next((line for line in islice(lines, after, None) if not line.is_blank), None)
+    mark_end = None if follows is None else _mark_end(follows)
+    speaks = _OF_MEMORIES if mark_end is None else _OF_EITHER
+    is_context = follows is not None and speaks.search(heading) is not None
+    if mark_end is None:
+        is_context = is_context and _OF_USER.search(heading) is not None
+    is_context = is_context and _OWN.search(heading) is None
+    return RecalledBlock(begin, end if mark_end is None else mark_end, tuple(entries), is_context)

@@ -87,10 +87,16 @@ class Kept:
 
 
 class Rereading:
-    """The lines of one generation, compared with those that were read before."""
+    """The lines of one generation, compared with those that were read before.
 
-    def __init__(self, lines: Sequence[SaidLine], reader: LineReader) -> None:
+    `overlap` has the events that a stream hands over again, and so knows to be read.
+    """
+
+    def __init__(
+        self, lines: Sequence[SaidLine], reader: LineReader, overlap: Collection[int] = ()
+    ) -> None:
         self._lines = lines
+        self._overlap = overlap
         self._digests = [self._digests_of(place, reader) for place in range(len(lines))]
 
     def wanted(self) -> set[bytes]:
@@ -105,20 +111,20 @@ class Rereading:
     def standings(self, known: Collection[bytes]) -> dict[int, LineStanding]:
         """Return the standing of each line, by the position of its event."""
         found = [
-            line.exact in known or line.empty in known if line.exact is not None else False
-            for line in self._digests
+            line.turn in self._overlap
+            or (digests.exact is not None and not {digests.exact, digests.empty}.isdisjoint(known))
+            for line, digests in zip(self._lines, self._digests, strict=True)
         ]
-        if self._knows_its_beginning(found):
-            found[:_BEFORE] = [True] * _BEFORE
+        for place, line in enumerate(self._lines):
+            if found[place] and not line.is_named and place >= _BEFORE:
+                # It is known together with the two before it, which need no name to be known.
+                for earlier in range(place - _BEFORE, place):
+                    found[earlier] |= not self._lines[earlier].is_named
         last = max((place for place, is_known in enumerate(found) if is_known), default=None)
         return {
             line.turn: LineStanding.KNOWN if is_known else self._unknown(place, last, known)
             for place, (line, is_known) in enumerate(zip(self._lines, found, strict=True))
         }
-
-    def _knows_its_beginning(self, found: Sequence[bool]) -> bool:
-        """Return True if the third line is known by the two before it."""
-        return len(found) > _BEFORE and found[_BEFORE] and not self._lines[_BEFORE].is_named
 
     def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> LineStanding:
         # What follows a line that was read is said after it, whatever it repeats.

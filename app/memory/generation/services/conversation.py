@@ -113,7 +113,13 @@ class HeardConversation:
             for at, event in enumerate(self.events)
             if is_users(event) and (blocks := blocks_of(self.turns[at].text))
         }
-        self._rereading = Rereading(list(self._lines()), reader)
+        place = self._spoken.place
+        overlap = (
+            {at for at, position in enumerate(place.positions) if position in place.again}
+            if place is not None
+            else ()
+        )
+        self._rereading = Rereading(list(self._lines()), reader, overlap)
         self._known: Collection[bytes] = ()
         self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
 
@@ -181,7 +187,8 @@ class HeardConversation:
         room = _CONTEXT_CHARS
         for at in reversed(before):
             length = len(self.turns[at].text)
-            if length > room or len(chosen) == _CONTEXT_LINES:
+            # The line right before is shown whatever its length: it may be the question.
+            if chosen and (length > room or len(chosen) == _CONTEXT_LINES):
                 break
             if length:
                 chosen.append(at)

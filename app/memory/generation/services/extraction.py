@@ -217,4 +217,6 @@ def _readable_files(
                 taken.append(_File(turn, file))
             else:
                 result.skipped_files.append((turn, file.media_type))
+                if model.reads(file):
+                    result.unread.add(turn)
     return taken

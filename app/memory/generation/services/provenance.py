@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.kernel.wire.scalars import format_timestamp
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.turns import turn_of
 
@@ -17,12 +18,15 @@ _DIGEST_BYTES = 16
 class StreamPlace:
     """A source, and the number of each event of a generation in it.
 
-    `times` has the times at which events without a time of their own arrived; empty: not known.
+    Attributes:
+        times: the times at which events without a time of their own arrived; empty: not known.
+        again: the numbers of events that an earlier generation of the source has read.
     """
 
     source: str
     positions: Sequence[int]
     times: Sequence[datetime] = ()
+    again: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,12 @@ class Provenance:
     now: datetime
 
     def said_at(self, turn: int) -> datetime:
-        """Return the time at which a turn was said."""
-        return (self.times[turn] if self.times else None) or self.now
+        """Return the time at which a turn was said.
+
+        A clock that is ahead must not make a statement outlast all that follow.
+        """
+        moment = self.times[turn] if self.times else None
+        return self.now if moment is None or moment > self.now else moment
 
     def of(self, turn: int | None) -> dict[str, Any]:
         """Return the columns; `turn` is the last that the memory rests on, None: on none."""
@@ -58,9 +66,13 @@ class Provenance:
 
 def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> StreamPlace:
     """Return the place of a conversation without a name."""
-    said = [(event.event_id, str(event.event_time), *_spoken(event)) for event in events]
+    said = [(event.event_id, _written(event.event_time), *_spoken(event)) for event in events]
     source = digest("conversation", sorted(scope.items()), said)
     return StreamPlace(source, range(1, len(events) + 1))
+
+
+def _written(moment: datetime | None) -> str:
+    return "" if moment is None else format_timestamp(moment)
 
 
 def _spoken(event: ContentEvent) -> tuple[str, str]:

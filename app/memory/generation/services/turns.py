@@ -79,12 +79,17 @@ def utterances(heard: Sequence[Heard]) -> list[Heard]:
     joined: list[Heard] = []
     for one in heard:
         before = joined[-1] if joined else None
-        if before is None or not _continues(before.turn, one.turn):
+        if before is None or not _is_next(before, one) or not _continues(before.turn, one.turn):
             joined.append(one)
             continue
         text = f"{before.turn.text.rstrip()} {one.turn.text.lstrip()}"
         joined[-1] = replace(one, turn=replace(one.turn, text=text))
     return joined
+
+
+def _is_next(before: Heard, after: Heard) -> bool:
+    """Return True if no turn is between two, and the later one is as new as the earlier."""
+    return after.at == before.at + 1 and (before.is_context or not after.is_context)
 
 
 def _continues(before: Turn, after: Turn) -> bool:

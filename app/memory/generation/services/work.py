@@ -153,9 +153,8 @@ class Generation:
         most = self.resources.settings.tuning.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
-        extracted.unread |= {one.turn for one in extracted.candidates}.difference(
-            one.turn for one in candidates
-        )
+        kept = set(map(id, candidates))
+        extracted.unread |= {one.turn for one in extracted.candidates if id(one) not in kept}
         extracted.count("knownEventCount", inputs.conversation.known)
         extracted.count("recalledLineCount", inputs.conversation.recalled)
         candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]

@@ -101,7 +101,7 @@ class GenerationWriter:
             expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
             vector=vector,
             extracted=change.extracted_memories(),
-            hold=Hold.CLEAR if said else Hold.KEEP,
+            hold=Hold.SAID if said else Hold.KEEP,
         )
 
     def _said(self, change: PlannedChange, row: MemoryRow) -> dict[str, Any]:

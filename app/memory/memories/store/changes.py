@@ -8,6 +8,7 @@ from typing import Any
 
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.scalars import format_timestamp
+from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.operations.logic.states import type_url
@@ -33,7 +34,9 @@ class Hold(StrEnum):
     SET = "SET"
     """A person set the content: an update, a rollback, an undeletion or an undo."""
     CLEAR = "CLEAR"
-    """The content rests on a statement, whose time is `event_time`."""
+    """The content rests on `event_time`, which the change's metadata name."""
+    SAID = "SAID"
+    """The content rests on a statement, whose time is the change's `event_time`."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,11 @@ def held_time(wanted: Change, moment: datetime) -> datetime | None:
         return wanted.row.held_time
     if wanted.hold is Hold.CLEAR:
         return None
+    if wanted.hold is Hold.SAID:
+        # Metadata that name a time keep it as `event_time`; what was said after it is newer.
+        is_named = "event_time" in named_in(wanted.content["user_metadata"])
+        said: datetime = wanted.content["event_time"]
+        return said if is_named else None
     return moment if wanted.times is None else wanted.times.update_time
 
 
