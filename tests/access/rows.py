@@ -73,6 +73,7 @@ _WHOSE = {
     "session_events": "session_id",
     "session_summaries": "session_id",
     "stream_events": "scope_hash",
+    "read_lines": "scope_hash",
     "task_namespaces": "user_id",
     "task_artifacts": "memory namespace",
     "task_pages": "memory namespace",

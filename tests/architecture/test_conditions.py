@@ -8,8 +8,8 @@ Source: decisions, section 3.
 """
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -27,12 +27,13 @@ from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
 
 _RESTORES = "restores an engine: for callers who see all"
+_TAKES_BACK = "takes back a refused restore: for callers who see all"
 UNREACHED = {
     "app.memory.memories.store.fast_sql.insert": "is for callers who see all; see `Database.audit`",
     "app.memory.retrieval.store.fast_sql.find_candidates": "is for callers who see all",
     "app.memory.retrieval.store.fast_sql.find_if_small": "is for callers who see all",
     "app.memory.retrieval.store.fast_sql.find_nearest": "is for callers who see all",
-    "app.memory.retrieval.store.fast_sql._stored": "is for callers who see all",
+    "app.memory.retrieval.store.fast_sql._Stored._run": "is for callers who see all",
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.memory.reembedding.store.repository.count_waiting_of": "sums up what a whole engine uses",
@@ -53,6 +54,15 @@ UNREACHED = {
     "app.artifacts.tasks.store.restored.count_again": _RESTORES,
     "app.artifacts.tasks.store.restored.list_begun": _RESTORES,
     "app.artifacts.tasks.store.restored.make_ready": _RESTORES,
+    "app.artifacts.tasks.store.restored.find_incomplete": _RESTORES,
+    "app.memory.ingestion.store.restored.count_again": _RESTORES,
+    "app.platform.sessions.store.restored.find_miscounted": _RESTORES,
+    "app.artifacts.tasks.store.erasure.remove_of_engine": _TAKES_BACK,
+    "app.memory.generation.store.repository.remove_of_engine": _TAKES_BACK,
+    "app.memory.ingestion.store.erasure.remove_of_engine": _TAKES_BACK,
+    "app.memory.retention.store.repository.list_ids": _TAKES_BACK,
+    "app.platform.sessions.store.erasure._remove_user_states": _TAKES_BACK,
+    "app.platform.sessions.store.erasure.remove_of_engine": _TAKES_BACK,
 }
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
@@ -142,5 +152,4 @@ def test_nothing_else_is_sent_for_bound_callers_than_what_is_judged() -> None:
 
 @pytest.mark.parametrize("name", [*UNREACHED, *WHOLE_ENGINE, *sorted(BY_DIGEST)])
 def test_the_list_names_what_exists(name: str) -> None:
-    module, _, function = name.rpartition(".")
-    assert callable(getattr(import_module(module), function))
+    assert callable(resolve_name(name))

@@ -5,8 +5,8 @@ Source: decisions, section 3.
 
 import re
 from collections.abc import Collection, Sequence
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import httpx
 import psycopg
@@ -18,6 +18,7 @@ from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
 ALLOWED = {
+    "app.adapters.batches.SweepBatches._remove_batch": "a sweep",
     "app.adapters.db.alembic_runs.downgrade": "migrations, of what they leave no place for",
     "app.adapters.db.alembic_runs.upgrade": "migrations, of what was there before",
     "app.platform.checking.store.repository._rows": "a check of the whole database",
@@ -28,6 +29,7 @@ ALLOWED = {
     "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
+    "app.memory.generation.store.repository.find_expired": "a sweep",
     "app.memory.ingestion.store.repository.find_stranded": "a sweep",
     "app.memory.ingestion.store.repository.oldest_pending": "the metrics of the streams",
     "app.memory.ingestion.store.erasure.find_old_events": "a sweep",
@@ -126,5 +128,7 @@ def test_the_lists_name_what_exists() -> None:
 
 
 def _is_function(name: str) -> bool:
-    module, _, function = name.rpartition(".")
-    return callable(getattr(import_module(module), function, None))
+    try:
+        return callable(resolve_name(name))
+    except AttributeError:
+        return False

@@ -246,7 +246,9 @@ async def test_a_session_is_as_new_as_its_newest_event(sessions: Sessions) -> No
     made = (await sessions.create()).response
     moment = datetime.now(UTC)
     await sessions.append(made.name, **{**EVENT, "timestamp": moment})
-    assert (await sessions.get(made.name)).update_time == moment > made.update_time
+    # By a microsecond, so that events strictly before it are all events.
+    later = moment + timedelta(microseconds=1)
+    assert (await sessions.get(made.name)).update_time == later > made.update_time
 
 
 async def test_sessions_of_a_user_and_of_an_engine_share_states(sessions: Sessions) -> None:

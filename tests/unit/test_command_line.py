@@ -12,6 +12,12 @@ from app.process.cli import app
 _WITH_SCOPES = [["keys", "create"], ["mcp"], ["import"]]
 
 
+@pytest.fixture(autouse=True)
+def _keep_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command sends logs to its own standard error, which ends with it."""
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+
+
 def _help(*command: str) -> str:
     ended = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
     assert ended.exit_code == 0

@@ -13,6 +13,12 @@ from app.settings.settings import Settings
 _SECRET = "sk-0123456789-secret"
 
 
+@pytest.fixture(autouse=True)
+def _keep_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command sends logs to its own standard error, which ends with it."""
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+
+
 def _list(*arguments: str, **given: str) -> Result:
     variables = {variable(name): value for name, value in given.items()} | {"COLUMNS": "500"}
     return CliRunner().invoke(app, ["settings", *arguments], env=variables)

@@ -111,7 +111,7 @@ class ImportedMemory(CreateMemoryRequest):
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
     )
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "etag"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "event_time", "etag"})
 
     memory_id: MemoryId | None = _MEMORY_ID
     create_time: Timestamp | None = Field(None, description="Time of its creation; absent: now.")

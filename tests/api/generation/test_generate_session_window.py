@@ -32,6 +32,7 @@ async def _fill(
     values |= {"start": "2026-01-15T13:00:00Z", "content": content, "now": clock.now()}
     async with database.transaction() as session:
         await session.execute(text(_FILL), values)
+        await session.execute(text("update sessions set last_seq = 1000 + :count"), values)
 
 
 @pytest.fixture

@@ -139,5 +139,5 @@ def test_filters_and_totals_name_what_the_declaration_says() -> None:
     assert counted_columns(MemoryRow) == content | {"scope"}
     assert counted_columns(RevisionRow) == content | {"labels", "extracted_memories"}
     named = {name for name in FILTER_FIELDS if "." not in name}
-    times = {"create_time", "update_time", "expire_time"}
+    times = {"create_time", "update_time", "event_time", "expire_time"}
     assert named == {"scope", "fact", "display_name", "memory_type", "metadata", *times}
