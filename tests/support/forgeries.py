@@ -23,6 +23,8 @@ from app.memory.transfer.logic.memory_kinds import REVISION
 
 BANKS = sorted((Path(__file__).parents[1] / "data/archives/banks").glob("*.omb.gz"))
 """An archive of a bank for each format, with lines of every kind."""
+YOUNGER = frozenset({"readLine"})
+"""Kinds of lines that these archives lack, since they came later."""
 
 _DEEP: Any = "x"
 for _ in range(60):

@@ -12,11 +12,9 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, ok
-from tests.support.generation import run, said
 from tests.support.keys import client_with
 from tests.support.operations import create_memory
 
@@ -72,21 +70,6 @@ async def test_a_process_that_is_behind_writes_no_earlier_time(
     # The list of all revisions has them in the order in which they were made.
     everywhere = ok(await client.get("/memories/-/revisions"))["memoryRevisions"]
     assert [one["createTime"] for one in everywhere] == times[::-1]
-
-
-async def test_a_generation_that_is_behind_writes_no_earlier_time(
-    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
-) -> None:
-    await run(client, runner, said("I live in Oslo."))
-    clock.advance(-_APART)
-    event = {"content": {"role": "user", "parts": [{"text": "I live in Bergen now."}]}}
-    later = {**event, "eventTime": "2026-01-15T12:00:01Z"}
-    await run(client, runner, {"directContentsSource": {"events": [later]}})
-    (memory,) = ok(await client.get("/memories"))["memories"]
-    assert memory["fact"] == "I live in Bergen now."
-    times = [one["createTime"] for one in await _states(client, f"/memories/{_id(memory)}")]
-    assert times == sorted(times)
-    assert memory["updateTime"] >= times[-1]
 
 
 class _Waiting(ScriptedEmbedder):

@@ -5,7 +5,12 @@ from typing import Any
 
 from app.memory.transfer.logic.memory_kinds import MEMORY
 
-_OWN = frozenset({"version", "source", "position", "eventTime", "deleteTime", "recoverUntil"})
+_OWN = frozenset(
+    {
+        *("version", "source", "position", "eventTime", "heldTime"),
+        *("deleteTime", "recoverUntil"),
+    }
+)
 """Fields that an import does not take."""
 
 
