@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     DateTime,
     Executable,
@@ -42,7 +41,8 @@ Selected = Select[*tuple[Any, ...]]
 Changed = TypeVar("Changed")
 ChangeKeys = Callable[[Session, int, Sequence[Key]], Awaitable[Changed]]
 """Lock and change what has keys of one engine; the arguments end with its id and its keys."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+"""From which Postgres counts the microseconds of a time."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def _text(part: object) -> str:
     if isinstance(part, bytes):
         return part.hex()
     if isinstance(part, datetime):
-        return str((part - _EPOCH) // timedelta(microseconds=1))
+        microseconds = (part - _EPOCH) // timedelta(microseconds=1)
+        return microseconds.to_bytes(8, signed=True).hex()
     return "" if part is None else str(part)
 
 
@@ -110,8 +111,8 @@ def _text_of(column: Any) -> ColumnElement[str]:  # noqa: ANN401 - a column of a
     if isinstance(column.type, LargeBinary):
         return func.encode(column, literal_column("'hex'"))
     if isinstance(column.type, DateTime):
-        # As text, it would depend on the zone of the session.
-        column = cast(func.extract("epoch", column) * 1_000_000, BigInteger)
+        # Its text depends on the session's zone, which a distributed database refuses in changes.
+        column = func.encode(func.timestamptz_send(column), literal_column("'hex'"))
     return func.coalesce(cast(column, Text), "")
 
 

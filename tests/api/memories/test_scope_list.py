@@ -212,7 +212,7 @@ insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, to
                       memory_type, create_time, update_time)
 select 1, 'theirs-' || n, 1, jsonb_build_object('user_id', 'u' || n), int8send(n), 'x', '[]', '{}',
        'NATURAL_LANGUAGE_COLLECTION', :now, :now
-from generate_series(1, 20000) as n
+from generate_series(1, 100000) as n
 """
 
 
