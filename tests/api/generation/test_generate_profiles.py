@@ -10,7 +10,8 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, configure, history, ok
 from tests.support.generation import changes, run, said
-from tests.support.operations import USER, path_of
+from tests.support.operations import path_of
+from tests.support.profiles import keep_profiles, profile_of
 from tests.support.scripted import fact, field, written_by
 
 SCHEMA = {
@@ -36,15 +37,7 @@ def scripted(resources: Resources, model: ScriptedTextModel) -> Runner:
 
 @pytest.fixture(autouse=True)
 async def _profile(client: httpx.AsyncClient) -> None:
-    entry = {"schemaConfigs": [{"id": "person", "schema": SCHEMA}]}
-    config = {"disableNaturalLanguageMemories": True}
-    await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[config])
-
-
-async def _profile_of(client: httpx.AsyncClient) -> Json:
-    answer = ok(await client.post("/memories:retrieveProfiles", json={"scope": USER}))
-    found: Json = answer.get("profiles", {}).get("person", {}).get("profile", {})
-    return found
+    await keep_profiles(client, SCHEMA)
 
 
 def fields(quote: str, **values: str) -> Json:
@@ -58,17 +51,17 @@ def cleared(name: str, quote: str) -> Json:
 async def test_the_rules_fill_change_and_clear(client: httpx.AsyncClient, runner: Runner) -> None:
     (created,) = await changes(client, runner, said("I work at Initech."))
     assert created["action"] == "CREATED"
-    assert await _profile_of(client) == {"employer": "Initech"}
+    assert await profile_of(client) == {"employer": "Initech"}
     path = path_of(created["memory"]["name"])
     # Nothing new is no change, and no revision.
     assert await changes(client, runner, said("I work at Initech.")) == []
     assert len(await history(client, path)) == 1
     (updated,) = await changes(client, runner, said("I work at Globex now."))
     assert (updated["action"], updated["memory"]) == ("UPDATED", created["memory"])
-    assert await _profile_of(client) == {"employer": "Globex"}
+    assert await profile_of(client) == {"employer": "Globex"}
     (deleted,) = await changes(client, runner, said("Please forget where I work."))
     assert (deleted["action"], deleted["memory"]) == ("DELETED", created["memory"])
-    assert await _profile_of(client) == {}
+    assert await profile_of(client) == {}
     found = await history(client, path)
     assert [one["action"] for one in found] == ["DELETED", "UPDATED", "CREATED"]
     assert {one["author"] for one in found} == {"builtin-rules/2"}
@@ -127,7 +120,7 @@ async def test_the_rules_fill_what_they_tell_reliably_and_nothing_else(
     config = {"disableNaturalLanguageMemories": True}
     await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[config])
     await run(client, runner, said(text))
-    assert await _profile_of(client) == expected
+    assert await profile_of(client) == expected
 
 
 async def test_a_model_fills_changes_and_clears(
@@ -138,16 +131,16 @@ async def test_a_model_fills_changes_and_clears(
     found = await changes(client, scripted, said(text))
     assert [one["action"] for one in found] == ["CREATED"] * 4
     profile = {"employer": "Initech", "age": 34, "pets": ["cat"], "tone": "formal"}
-    assert await _profile_of(client) == profile
+    assert await profile_of(client) == profile
     assert "person.employer (string): where the user works" in model.prompts[0].text
     script += [fields("I have a dog now", pets="dog")]
     (updated,) = await changes(client, scripted, said("I have a dog now."))
     assert updated["action"] == "UPDATED"
-    assert (await _profile_of(client))["pets"] == ["cat", "dog"]
+    assert (await profile_of(client))["pets"] == ["cat", "dog"]
     script += [{"fields": [cleared("employer", "Forget where I work")]}]
     (deleted,) = await changes(client, scripted, said("Forget where I work."))
     assert deleted["action"] == "DELETED"
-    assert (await _profile_of(client)).keys() == {"age", "pets", "tone"}
+    assert (await profile_of(client)).keys() == {"age", "pets", "tone"}
     newest = (await history(client, path_of(updated["memory"]["name"])))[0]
     assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
     assert newest["extractedMemories"] == [
@@ -170,7 +163,7 @@ async def test_what_was_not_said_or_does_not_fit_is_counted(
     operation = await run(client, scripted, said(text))
     counts = {"BAD_VALUE": 1, "FOREIGN_NUMBER": 1, "NO_QUOTE": 1, "UNKNOWN_FIELD": 2}
     assert operation["metadata"]["droppedFieldCounts"] == counts
-    assert await _profile_of(client) == {}
+    assert await profile_of(client) == {}
 
 
 async def test_clearing_is_bounded(
@@ -184,7 +177,7 @@ async def test_clearing_is_bounded(
     found = await run(client, scripted, said(request))
     assert [one["action"] for one in found["response"]["generatedMemories"]] == ["DELETED"] * 2
     assert found["metadata"]["droppedFieldCounts"] == {"TOO_MANY_DELETES": 1}
-    assert len(await _profile_of(client)) == 1
+    assert len(await profile_of(client)) == 1
 
 
 async def test_facts_and_fields_come_from_one_call(

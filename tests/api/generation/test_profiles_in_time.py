@@ -13,9 +13,10 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
-from tests.support.bank import Json, configure, history, ok
+from tests.support.bank import Json, history, ok
 from tests.support.generation import run, said
 from tests.support.operations import USER, path_of
+from tests.support.profiles import keep_profiles, profile_of
 from tests.support.scripted import field, written_by
 
 EARLY, LATE, LATEST = "2024-01-05T10:00:00Z", "2025-11-20T10:00:00Z", "2025-12-24T10:00:00Z"
@@ -65,15 +66,7 @@ def scripted(resources: Resources, model: MeddledModel) -> Runner:
 
 @pytest.fixture(autouse=True)
 async def _profile(client: httpx.AsyncClient) -> None:
-    entry = {"schemaConfigs": [{"id": "person", "schema": SCHEMA}]}
-    config = {"disableNaturalLanguageMemories": True}
-    await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[config])
-
-
-async def _profile_of(client: httpx.AsyncClient) -> Json:
-    answer = ok(await client.post("/memories:retrieveProfiles", json={"scope": USER}))
-    found: Json = answer.get("profiles", {}).get("person", {}).get("profile", {})
-    return found
+    await keep_profiles(client, SCHEMA)
 
 
 def spoken(text: str, time: str) -> Json:
@@ -119,7 +112,7 @@ async def test_by_rules_an_older_statement_changes_no_field_and_a_preview_names_
     ]
     done = await run(client, runner, asked)
     assert done["metadata"]["droppedFieldCounts"] == {"OLDER": 1}
-    assert await _profile_of(client) == {"city": "Bergen"}
+    assert await profile_of(client) == {"city": "Bergen"}
     assert (await run(client, runner, asked))["metadata"]["knownEventCount"] == 1
 
 
@@ -149,7 +142,7 @@ async def test_with_a_model_an_older_statement_changes_no_field(
     script += [answer]
     done = await run(client, scripted, spoken("As I said.", LATE))
     assert done["metadata"]["droppedFieldCounts"] == {"OLDER": 1}
-    assert await _profile_of(client) == {name: present}
+    assert await profile_of(client) == {name: present}
 
 
 async def test_a_field_set_by_hand_is_newer_than_an_earlier_talk(
@@ -160,7 +153,7 @@ async def test_a_field_set_by_hand_is_newer_than_an_earlier_talk(
     done = await run(client, runner, spoken("I live in Rome.", LATE))
     assert done["metadata"]["droppedFieldCounts"] == {"OLDER": 1}
     await run(client, runner, said("I live in Paris."))
-    assert await _profile_of(client) == {"city": "Paris"}
+    assert await profile_of(client) == {"city": "Paris"}
     (memory,) = ok(await client.get("/memories"))["memories"]
     await run(client, runner, spoken("I live in Rome.", LATEST))
     assert ok(await client.get("/memories"))["memories"] == [memory]
@@ -174,7 +167,7 @@ async def test_a_value_that_is_said_again_rests_on_the_later_time(
     await run(client, runner, spoken("I live in Rome.", LATE))
     (memory,) = ok(await client.get("/memories"))["memories"]
     assert memory["eventTime"] == LATEST
-    assert await _profile_of(client) == {"city": "Oslo"}
+    assert await profile_of(client) == {"city": "Oslo"}
     await run(client, runner, spoken("I live in Oslo.", LATE))
     assert len(await history(client, await _path(client))) == 2
 
@@ -188,11 +181,11 @@ async def test_a_line_that_was_perhaps_read_creates_no_field_and_changes_none_se
     ok(await client.patch(path, json=_data(city="Bergen")))
     done = await run(client, runner, asked)
     assert done["metadata"]["droppedFieldCounts"] == {"ALREADY_READ": 1}
-    assert await _profile_of(client) == {"city": "Bergen"}
+    assert await profile_of(client) == {"city": "Bergen"}
     ok(await client.delete(path))
     done = await run(client, runner, asked)
     assert done["metadata"]["droppedFieldCounts"] == {"ALREADY_READ": 1}
-    assert await _profile_of(client) == {}
+    assert await profile_of(client) == {}
 
 
 async def test_a_write_while_the_model_is_asked_is_kept(
@@ -215,7 +208,7 @@ async def test_a_write_while_the_model_is_asked_is_kept(
     done = await run(client, scripted, said(text))
     assert done["metadata"]["modelCallCount"] == 1
     assert done["metadata"]["droppedFieldCounts"] == {"OLDER": 1}
-    assert await _profile_of(client) == {"city": "Bergen", "pets": ["cat", "dog"]}
+    assert await profile_of(client) == {"city": "Bergen", "pets": ["cat", "dog"]}
 
 
 async def test_a_model_is_shown_present_values_masked_and_may_name_them_so(
@@ -230,4 +223,4 @@ async def test_a_model_is_shown_present_values_masked_and_may_name_them_so(
     lines = prompt.text.splitlines()
     assert 'person.pets (list of string) = ["cat [PAYMENT_CARD]", "dog"]' in lines
     assert f'person.note (string) = "{"x" * 199}\u2026' in lines
-    assert await _profile_of(client) == {"note": "x" * 300, "pets": ["dog"]}
+    assert await profile_of(client) == {"note": "x" * 300, "pets": ["dog"]}

@@ -128,7 +128,7 @@ async def read(
         if source is not None:
             found = await origins.find(session, engine, source, now)
             if origin.session_time not in {None, found.row.create_time}:
-                # Created anew under its id, maybe by another user: the caller may not read this.
+                # Created again under its id, maybe by another user: the caller may not read this.
                 raise NotFound.of(found.name)
             span = _span(found, source, origin.read_to)
             stored = await _session_part(session, found, span, request, resources.settings)

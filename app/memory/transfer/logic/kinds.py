@@ -354,7 +354,7 @@ NOT_EXPORTED = (
 """Kinds of operations that no archive has.
 
 Those of the engine itself say nothing of the engine that the archive is written to, the texts of
-artifacts are cut there anew, and previews would be out of date.
+artifacts are cut again there, and previews would be out of date.
 """
 
 NOT_ARCHIVED = {

@@ -1,7 +1,7 @@
 """The end of a restore whose archive was refused: nothing of it stays.
 
 What it has written is removed batch by batch, in the order in which an engine is removed. If that
-breaks off, the engine stays closed until the next restore, which first goes on with it.
+breaks off, the engine stays closed until the next restore, which first continues the removal.
 """
 
 from dataclasses import dataclass, replace
