@@ -47,14 +47,17 @@ def preview(
     return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
 
 
+def _render_memory(engine: EngineName, memory_id: str | None) -> dict[str, Any]:
+    return {} if memory_id is None else {"memory": {"name": str(MemoryName(engine, memory_id))}}
+
+
 def _render_dropped(engine: EngineName, dropped: Dropped) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "fact": dropped.fact,
         "quote": dropped.quote,
         "reason": dropped.reason,
     }
-    if dropped.memory_id is not None:
-        fields["memory"] = {"name": str(MemoryName(engine, dropped.memory_id))}
+    fields |= _render_memory(engine, dropped.memory_id)
     return fields | ({"detail": dropped.detail} if dropped.detail else {})
 
 
@@ -65,8 +68,7 @@ def _render_field(engine: EngineName, dropped: DroppedValue) -> dict[str, Any]:
         "quote": dropped.quote,
         "reason": dropped.reason,
     }
-    if dropped.memory_id is not None:
-        fields["memory"] = {"name": str(MemoryName(engine, dropped.memory_id))}
+    fields |= _render_memory(engine, dropped.memory_id)
     return fields
 
 
@@ -76,8 +78,7 @@ def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:
         "action": decision.action,
         "reason": decision.reason,
     }
-    if decision.memory_id is not None:
-        fields["memory"] = {"name": str(MemoryName(engine, decision.memory_id))}
+    fields |= _render_memory(engine, decision.memory_id)
     return fields | ({"text": decision.text} if decision.text else {})
 
 
