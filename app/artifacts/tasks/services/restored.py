@@ -19,7 +19,7 @@ async def complete(resources: Resources, session: Session, engine: EngineRow) ->
     """
     wrong = await restored.find_incomplete(session, engine.engine_id)
     if wrong is not None:
-        message = f"{wrong}: sizeBytes and sha256 must be those of its pages."
+        message = f"{wrong}: sizeBytes and sha256 must agree with its pages."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     await restored.count_again(session, engine.engine_id)
     readable, others = [], []

@@ -187,11 +187,11 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
         if places.get(memory_id) is not None
     }
     if given.keys() != used.keys():
-        message = "memoryId must be that of a live memory with a fact."
+        message = "memoryId must name a live memory with a fact."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     length = await engines.find_length(session, target.model_id)
     if any(len(vector) != length for vector in used.values()):
-        message = "vector has another length than those of its model."
+        message = "vector has another length than its model's other vectors."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     ids = list(given)
     done = await vectors.embed(session, engine_id, target.model_id, given, target.now)
@@ -211,7 +211,7 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
     )
     places = {content_id: place for content_id, *place in await session.execute(statement)}
     if ids - places.keys():
-        message = "contentId must be that of an artifact in the archive."
+        message = "contentId must name an artifact in the archive."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     return [
         {**row, **dict(zip(("memory", "namespace"), places[row["content_id"]], strict=True))}

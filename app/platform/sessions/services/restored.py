@@ -15,5 +15,5 @@ async def check(_: Resources, session: Session, engine: EngineRow) -> None:
     """
     wrong = await restored.find_miscounted(session, engine.engine_id)
     if wrong is not None:
-        message = f"sessions/{wrong}: lastSeq and exchanges must be those of its last event."
+        message = f"sessions/{wrong}: lastSeq and exchanges must agree with its last event."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
