@@ -1,14 +1,19 @@
 """Operations: found, read, cancelled, run again, and undone after a preview."""
 
+import asyncio
+from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import httpx
+import pytest
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.runner import Runner
+from app.surfaces.api import Api
 from tests.api.console.conftest import SignedIn
 from tests.support.bank import history, id_of, listed, ok
 from tests.support.console import MEMORIES, page, submit
@@ -106,6 +111,32 @@ async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
     assert "every 2s" not in (await user.get(one)).text
     again = await user.post(f"{one}/cancel", data={**form, "requestId": "another"})
     assert (again.status_code < 400) or "alert" in again.text
+
+
+async def test_an_operation_that_ends_while_its_page_is_read_shows_its_revisions(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    signed_in: SignedIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = await _started(client)
+    get, revisions_read = Api.get, asyncio.Event()
+
+    async def end_then_get(api: Api, path: str, *rest: Any) -> Any:
+        if path.endswith(made.rpartition("/")[2]):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await revisions_read.wait()
+            await runner.run_pending()
+        answer = await get(api, path, *rest)
+        if path.endswith("/revisions"):
+            revisions_read.set()
+        return answer
+
+    monkeypatch.setattr(Api, "get", end_then_get)
+    shown = await page(await signed_in("viewer"), made)
+    assert "SUCCEEDED" in shown.text
+    assert _TEA in shown.text
 
 
 async def test_a_failed_operation_runs_again_once(

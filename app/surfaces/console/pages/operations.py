@@ -1,6 +1,5 @@
 """Screen 9: the operations of an engine: how each ended, what it cost, and what it changed."""
 
-import asyncio
 from collections import Counter
 from datetime import datetime
 from urllib.parse import quote
@@ -142,7 +141,9 @@ async def show_one(visit: Visit) -> Response:
 
 
 async def _detail(visit: Visit, fault: str, status: int) -> Response:
-    operation, listed = await asyncio.gather(visit.api.get(path_of(visit)), revisions_of(visit))
+    # In this order: the page of an operation that ends between the two reads shows its revisions.
+    operation = await visit.api.get(path_of(visit))
+    listed = await revisions_of(visit)
     shown = summary_of(operation, visit.now)
     token = listed["nextPageToken"]
     # Who may not see revisions may undo all the same.
