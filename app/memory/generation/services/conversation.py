@@ -107,7 +107,8 @@ class HeardConversation:
         self.turns = [self._turn(at, zones) for at in range(len(self.events))]
         self.recalled = 0
         times = [turn.time for turn in self.turns]
-        self.provenance = Provenance(times, self._spoken.place, self._spoken.now)
+        now = zones.localised(self._spoken.now)
+        self.provenance = Provenance(times, self._spoken.place, now)
         self._blocks: dict[int, list[RecalledBlock]] = {
             at: blocks
             for at, event in enumerate(self.events)

@@ -7,11 +7,14 @@ Search hints (the column `cues`) are short texts by which a query matches more t
 | `same:2f1d...` | a digest of its fact, folded |
 | `body:2f1d...` | a digest of its fact without the `Name: ` at its start |
 | `subject:anna` | begins with this name, folded; one hint for each word of it |
-| `said:2023-05-08` | it was said on this day (`event_time`, in UTC) |
+| `said:2023-05-08` | it was said on this day (`event_time`, in its own zone) |
 | `time:2023-05-07` | its fact names this date, or means it by "yesterday"; see `rules.moments` |
 | `has:time`, `has:number` | its fact has words of time, or numbers |
 | `is:question` | its fact ends with a question |
 | `says:own` | it is such a question, and states something in the first person before it |
+
+A generation gives `event_time` in the speaker's zone. The column keeps the moment alone, so a later
+change by hand, a restore, or the sweep that makes missing hints takes the day in UTC.
 """
 
 import re
