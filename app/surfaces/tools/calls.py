@@ -161,6 +161,9 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
     result = {"memories": changes, "not_stored": not_stored, "operation": name}
     if reasons:
         result["reasons"] = dict(reasons)
+    if known := metadata["knownEventCount"]:
+        result["read_before"] = known
+        text = f"{text}\n{texts.read_before(known)}"
     return _telling_of_masks(ToolAnswer(text, result), operation)
 
 

@@ -88,6 +88,11 @@ def change_lines(changes: Sequence[Entry], not_stored: int, reasons: Mapping[str
     return "\n".join(lines) or "Nothing was stored."
 
 
+def read_before(lines: int) -> str:
+    """Return the sentence about lines of a conversation that were read before."""
+    return f"Lines that were read before, and change nothing: {lines}."
+
+
 def masked_line(counts: Mapping[str, int]) -> str:
     """Return the sentence about sensitive values that were left out."""
     listed = ", ".join(f"{kind} {count}" for kind, count in counts.items())

@@ -17,7 +17,7 @@ from app.surfaces.api import Api
 from tests.api.console.conftest import SignedIn
 from tests.support.bank import history, id_of, listed, ok
 from tests.support.console import MEMORIES, page, submit
-from tests.support.generation import said, start
+from tests.support.generation import events, run, said, start
 from tests.support.operations import create_memories, create_memory, path_of
 from tests.support.queue import overwrite
 
@@ -111,6 +111,29 @@ async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
     assert "every 2s" not in (await user.get(one)).text
     again = await user.post(f"{one}/cancel", data={**form, "requestId": "another"})
     assert (again.status_code < 400) or "alert" in again.text
+
+
+async def test_a_generation_that_changes_nothing_says_why(
+    client: httpx.AsyncClient, runner: Runner, signed_in: SignedIn
+) -> None:
+    viewer = await signed_in("viewer")
+    talk = events(
+        *(
+            {"role": "user", "parts": [{"text": text}]}
+            for text in (
+                "I live in Bergen.",
+                "I play the cello.",
+                "Relevant memories:\n- I live in Bergen.\n- I play the cello.\n\nUser message: Hi.",
+            )
+        )
+    )
+    await run(client, runner, talk)
+    await run(client, runner, talk)
+    again = await _newest(client)
+    shown = (await page(viewer, again)).text
+    assert "they were read before: 3; they repeat memories: 2" in shown
+    assert "rereadEvents" in shown
+    assert "read before 3 repeat memories 2" in (await page(viewer, OPERATIONS)).text
 
 
 async def test_an_operation_that_ends_while_its_page_is_read_shows_its_revisions(

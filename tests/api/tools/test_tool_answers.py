@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from tests.support.bank import Json, configure, id_of, ok
 from tests.support.errors import refusal
 from tests.support.tools import SCOPE, call, made, mcp_call, while_working
 
+_INSTRUMENTS = ("cello", "viola", "harp")
 _PAUSE_SECONDS, _PAUSES = 0.02, 500
 
 
@@ -91,6 +93,18 @@ async def test_a_field_that_was_left_as_it_was_is_told(
         asked = {"messages": [{"role": "user", "text": text}]}
         told = ok(await while_working(runner, call(client, "learn_from_conversation", asked)))
         assert expected in told["text"]
+
+
+async def test_lines_that_were_read_before_are_told(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    asked = {"messages": [{"role": "user", "text": f"I play the {what}."} for what in _INSTRUMENTS]}
+    call_of = partial(call, client, "learn_from_conversation")
+    first = ok(await while_working(runner, call_of(asked)))
+    assert "read_before" not in first["result"]
+    again = ok(await while_working(runner, call_of(asked)))
+    assert again["result"]["read_before"] == 3
+    assert again["text"].endswith("\nLines that were read before, and change nothing: 3.")
 
 
 async def test_a_search_that_did_not_reach_all_conversations_says_so(

@@ -122,12 +122,15 @@ def _counts(operation: Json) -> dict[str, int]:
     if not fates:
         fates.update({fate: metadata[name] or 0 for name, fate in _CHANGED.items()})
     fates[TEXTS.dropped] = sum(int(metadata[name] or 0) for name in _DROPPED)
+    fates.update({fate: metadata[name] or 0 for name, fate in TEXTS.passed_over_chips.items()})
+    fates[TEXTS.older_facts] = (metadata["droppedFactCounts"] or {}).get("OLDER", 0)
     return {fate: count for fate, count in fates.items() if count}
 
 
 def _other_counts(metadata: Json) -> dict[str, object]:
     """Return the counts that the metadata of this kind of operation have beside the usual."""
-    usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount", *_CHANGED}
+    usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
+    usual |= {*_CHANGED, *TEXTS.passed_over_chips}
     return {
         name: value
         for name, value in sorted(metadata.items())
