@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from app.kernel.scopes import scope_hash
 from app.memory.transfer.logic import codecs
 from app.memory.transfer.logic.codecs import Codec
 from app.memory.transfer.logic.fields import Kind
@@ -25,6 +26,17 @@ BANKS = sorted((Path(__file__).parents[1] / "data/archives/banks").glob("*.omb.g
 """An archive of a bank for each format, with lines of every kind."""
 YOUNGER = frozenset({"readLine"})
 """Kinds of lines that these archives lack, since they came later."""
+_SCOPE = {"user_id": "CanaryMoth"}
+YOUNGER_LINES: Sequence[Mapping[str, Any]] = [
+    {
+        "kind": "readLine",
+        "scopeHash": scope_hash(_SCOPE).hex(),
+        "digest": "0a" * 16,
+        "scope": _SCOPE,
+        "expireTime": "2026-04-15T12:00:00.000000Z",
+    },
+]
+"""A line of each of them."""
 
 _DEEP: Any = "x"
 for _ in range(60):
