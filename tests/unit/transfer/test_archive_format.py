@@ -184,6 +184,19 @@ def test_every_value_comes_back() -> None:
             assert [*sent] == ["kind", *sorted(sent.keys() - {"kind"})]
 
 
+def test_a_text_of_another_form_is_refused_in_words_of_ours() -> None:
+    """The library's would repeat the value."""
+    for codec, wrong, message in (
+        (codecs.DAY, "the second", "must be a day such as 2026-01-02"),
+        (codecs.HASH, "zz", "must be pairs of hexadecimal digits"),
+        (codecs.DATA, "A", "must be base64"),
+        (codecs.DATA, "grün", "must be base64"),
+        (codecs.VECTOR, "!", "must be base64"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            codec.decode(wrong)
+
+
 def test_names_of_resources_move_with_the_engine() -> None:
     kind = BY_NAME["operation"]
     here = _HEADER.engine

@@ -95,7 +95,11 @@ def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON
 
 
 def _read_day(value: Any) -> date:  # noqa: ANN401 - JSON
-    return date.fromisoformat(_read_text(value))
+    text = _read_text(value)
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a day such as 2026-01-02") from None
 
 
 def _read_duration(value: Any) -> timedelta:  # noqa: ANN401 - JSON
@@ -103,7 +107,11 @@ def _read_duration(value: Any) -> timedelta:  # noqa: ANN401 - JSON
 
 
 def _read_hex(value: Any) -> bytes:  # noqa: ANN401 - JSON
-    return bytes.fromhex(_read_text(value))
+    text = _read_text(value)
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError("must be pairs of hexadecimal digits") from None
 
 
 def _write_base64(data: bytes) -> str:
@@ -111,7 +119,11 @@ def _write_base64(data: bytes) -> str:
 
 
 def _read_base64(value: Any) -> bytes:  # noqa: ANN401 - JSON
-    return base64.b64decode(_read_text(value), validate=True)
+    text = _read_text(value)
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise ValueError("must be base64") from None
 
 
 def _write_vector(sent: bytes) -> str:
