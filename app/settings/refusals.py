@@ -24,7 +24,7 @@ _WORDS = {
     "dict_type": _AN_OBJECT,
     "enum": "must be {expected}",
     "extra_forbidden": "must be left out: there is no such field",
-    "finite_number": _A_NUMBER,
+    "finite_number": "must be a finite number",
     "float_parsing": _A_NUMBER,
     "float_type": _A_NUMBER,
     "greater_than": "must be greater than {gt}",

@@ -65,7 +65,11 @@ class Settings(
     """The configuration of one process. Immutable."""
 
     model_config = SettingsConfigDict(
-        env_prefix="MEMORY_BANK_", frozen=True, extra="ignore", env_parse_none_str="none"
+        env_prefix="MEMORY_BANK_",
+        frozen=True,
+        extra="ignore",
+        env_parse_none_str="none",
+        allow_inf_nan=False,
     )
 
     # Where it runs

@@ -31,6 +31,7 @@ def _said(name: str, value: object) -> list[str]:
         ("port", "99999", "MEMORY_BANK_PORT must be at most 65,535; got 99999."),
         ("processes", "1.5", "MEMORY_BANK_PROCESSES must be a whole number; got 1.5."),
         ("model_timeout_seconds", "0", "MEMORY_BANK_MODEL_TIMEOUT_SECONDS must be greater than 0;"),
+        ("session_ttl_seconds", "inf", "MEMORY_BANK_SESSION_TTL_SECONDS must be a finite number;"),
         ("console", "maybe", "MEMORY_BANK_CONSOLE must be true or false; got maybe."),
         ("embedder", "foo", "MEMORY_BANK_EMBEDDER must be auto, minilm, http, onnx or hash; got"),
         ("mcp_engine", "x", "MEMORY_BANK_MCP_ENGINE must be the id of an engine, such as 1; got x"),
