@@ -53,7 +53,7 @@ def memory_lines(memories: Sequence[Entry], more: Mapping[str, Any]) -> str:
     """Return memories, best first, and what there is beside them."""
     text = numbered(map(memory_line, memories))
     if more.get("omitted"):
-        text += f"\n{more['omitted']} more are stored, but not near enough to this."
+        text += f"\n{more['omitted']} more are not near enough to this, or too long for one answer."
     if more.get("next_page_token"):
         text += f"\nThere are more: page_token {more['next_page_token']}"
     return text

@@ -34,7 +34,7 @@ def test_hidden_words_are_not_shown() -> None:
 def test_a_list_tells_that_there_is_more() -> None:
     lines = texts.memory_lines([TEA], {"next_page_token": "abc", "omitted": 2}).splitlines()
     assert lines[1:] == [
-        "2 more are stored, but not near enough to this.",
+        "2 more are not near enough to this, or too long for one answer.",
         "There are more: page_token abc",
     ]
 
