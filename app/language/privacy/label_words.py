@@ -166,7 +166,9 @@ ORDINARY = _words(
     " sicuro debole lunga corta nuova nuovo vecchia uguale diversa vuota necessaria obbligatoria"
     " segreta importante pazienza amore tempo troppo molto sempre mai ancora qui dove quando"
     " perché questa questo nella nel tutto niente facile difficile errada errado forte fraca nova"
-    " velha muito sempre"
+    " velha muito sempre obrigatória obrigatório necessária necessário segura seguro"
+    " curta longa fácil difícil coisa segredo só única diferente vazia obbligatorio necessario"
+    " fastidiosa fastidioso"
     # Dutch
     " niet geen nog steeds altijd nooit vaak soms weer hier daar waar wanneer omdat maar want"
     " ook juist onjuist fout goed slecht sterk zwak lang kort nieuw oud zelfde anders leeg"
@@ -174,6 +176,7 @@ ORDINARY = _words(
     " belangrijk geduld alleen iets niets alles heel zeer veel weinig genoeg tussen onder over"
     " voor achter mijn jouw zijn haar onze kwijt hetzelfde optioneel verlopen vergeten"
     " gestolen gekozen geschreven gegeven verborgen gewijzigd veranderd gereset ingesteld"
+    " vervelend lastig hoofdlettergevoelig"
     " aangepast opgeslagen bewaard versleuteld gehackt gelekt geblokkeerd verwijderd gedeeld"
     " beschermd"
     # Polish
@@ -183,7 +186,7 @@ ORDINARY = _words(
     " bardzo mało dużo coś nic wszystko między moje twoje jego nasze niż tylko tym które która"
     " zmienione ustawione zapomniane zapisane wygasłe usunięte ukryte zgubione skradzione"
     " ujawnione chronione niepoprawne niewłaściwe nieaktualne aktualne silniejsze słabsze"
-    " dłuższe krótsze lepsze"
+    " dłuższe krótsze lepsze podstawa podstawą tajemnica tajemnicą obowiązkowe"
     # Russian
     " не нет ещё еще уже всегда никогда часто иногда здесь там где когда потому но или также"
     " очень слишком верный неверный правильный слабый сильный длинный короткий новый старый"

@@ -156,6 +156,19 @@ def test_secrets_of_commands_networks_and_lists_are_found() -> None:
         assert masked(text) == (expected or text)
 
 
+def test_ordinary_words_behind_a_label_are_no_secret() -> None:
+    for text in (
+        "A senha é obrigatória.",
+        "Senha é coisa séria.",
+        "A minha senha é segura, e a senha é necessária.",
+        "Wachtwoord vergeten is vervelend.",
+        "Hasło to podstawa bezpieczeństwa.",
+        "Hasło to tajemnica.",
+        "La password è fastidiosa? Il PIN è obbligatorio.",
+    ):
+        assert masked(text) == text
+
+
 @pytest.mark.parametrize("number", [12, 15, 18, 21, 24])
 def test_a_seed_phrase_is_masked_with_all_its_words(number: int) -> None:
     words = ["ozone", "drill", "grab", "fiber", "curtain", "grace"] * 4
