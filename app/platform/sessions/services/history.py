@@ -211,7 +211,7 @@ class EventService:
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
         parts = StateParts.of(delta)
-        at_last = At(now, events[-1].columns["timestamp"])
+        at_last = At(now, max(event.columns["timestamp"] for event in events))
         stands = await append_batch.count_events(session, name, at_last, stands, parts.own)
         last = max((number for number, event in enumerate(events) if event.delta), default=0)
         field = f"events[{last}].actions.stateDelta"

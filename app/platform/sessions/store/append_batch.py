@@ -37,7 +37,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class At:
-    """The time of an append, and the newest event's time as reported by its sender."""
+    """The time of an append, and the latest time that its sender gives an event."""
 
     now: datetime
     newest: datetime
@@ -117,7 +117,7 @@ async def _count(
 ) -> Standing:
     values |= {"version": SessionRow.version + 1, "update_time": at.now}
     shown = literal(_just_after(at.newest), SessionRow.create_time.type)
-    values["shown_update_time"] = func.greatest(SessionRow.create_time, shown)
+    values["shown_update_time"] = func.greatest(SessionRow.shown_update_time, shown)
     if delta:
         values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
     # The state may be large, so an event that leaves it unchanged does not read it back.

@@ -266,10 +266,11 @@ async def update_session(
     session: Session, row: SessionRow, values: Mapping[str, Any], now: datetime
 ) -> SessionRow:
     """Update a session that the caller has locked."""
+    shown = func.greatest(SessionRow.shown_update_time, now)
     statement = (
         update(SessionRow)
         .where(SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id)
-        .values(**values, version=SessionRow.version + 1, update_time=now, shown_update_time=now)
+        .values(**values, version=SessionRow.version + 1, update_time=now, shown_update_time=shown)
         .returning(SessionRow)
         .execution_options(populate_existing=True, synchronize_session=False)
     )
