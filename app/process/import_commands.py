@@ -42,7 +42,10 @@ _From = Annotated[
         " letta, langgraph, mcp-memory or jsonl.",
     ),
 ]
-_Engine = Annotated[str | None, typer.Option(help="Engine, by its id; `new` creates one.")]
+_Engine = Annotated[
+    str | None,
+    typer.Option(help="Engine, by its id; `new` creates one, and another once all is imported."),
+]
 _Scope = Annotated[
     list[str] | None,
     typer.Option(
