@@ -10,8 +10,9 @@ from app.adapters.resources import Resources
 
 Json = dict[str, Any]
 
-_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?(?: <[^<>]*>)*: (.*)$")
-_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?: (.*?)(?: \(before: .*\))?$")
+_TIME = r"((?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?)"
+_NEW = re.compile(rf"^(\d+)( FORGET)?{_TIME}(?: <[^<>]*>)*: (.*)$")
+_MEMORY = re.compile(rf"^(m\d+){_TIME}: (.*?)(?: \(before: .*\))?$")
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,17 @@ class SecondPrompt:
 
     Attributes:
         facts: the texts of new facts, in the order of their numbers.
+        said: their days, with the time of day where it is shown.
         forgets: the numbers of those that are requests to forget.
         memories: the texts of memories, by the ids that they are shown under.
+        rests_on: the days of memories, as those of facts.
     """
 
     facts: list[str]
+    said: list[str]
     forgets: frozenset[int]
     memories: dict[str, str]
+    rests_on: dict[str, str]
 
     @classmethod
     def read(cls, text: str) -> "SecondPrompt | None":
@@ -42,9 +47,11 @@ class SecondPrompt:
         facts = [_read(_NEW, line) for line in new.splitlines()]
         memories = [_read(_MEMORY, line) for line in known.strip("\n").splitlines()]
         return cls(
-            [fact for _, _, fact in facts],
-            frozenset(int(number) for number, forget, _ in facts if forget),
-            dict(memories),
+            [fact for _, _, _, fact in facts],
+            [said.strip() for _, _, said, _ in facts],
+            frozenset(int(number) for number, forget, _, _ in facts if forget),
+            {name: fact for name, _, fact in memories},
+            {name: rests_on.strip() for name, rests_on, _ in memories},
         )
 
 
