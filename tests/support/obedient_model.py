@@ -15,7 +15,8 @@ from tests.support.scripted import SecondPrompt, fact, forget, verdict
 Json = dict[str, Any]
 
 _LINE = re.compile(r"^(\d+) U(?: (\d{4}-\d\d-\d\d) \w{3})?: (.*)$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^.!?]+[.!?]+|[^.!?]+$")
+_SENTENCE = re.compile(r"\S.*?(?:[.!?]+(?=\s|$)|$)")
+_OF_MINE = re.compile(r"((?:my|meine?|mi|mon|ma) .+?) (?:is|ist|es|est)\b", re.IGNORECASE)
 _FIRST = re.compile(
     r"(?:I|I'm|My|We|Ich|Mein[es]?|Vivo|Ahora vivo|Trabajo|Mi|Me|Soy|J'habite|Je|Mon|Ma|Toco)\b"
 )
@@ -31,12 +32,10 @@ _SLOTS = {
     for slot, words in {
         "home": r"\b(?:I live in|I moved to|wohne|vivo en|j'habite)\b",
         "job": r"\b(?:work as|arbeite als|trabajo como|travaille comme)\b",
-        "colour": r"\bfavou?rite colou?r\b|\blieblingsfarbe\b|\bcolor favorito\b",
-        "phone": r"\bphone number\b|\btelefonnummer\b",
         "marriage": r"\b(?:married|divorced|single|widowed|verheiratet|geschieden|casad[oa])\b",
         "age": r"\b(?:years old|jahre alt|años)\b",
-        "shoes": r"\bshoe size\b",
         "car": r"\bI drive\b",
+        "diet": r"\bI am (?:vegetarian|vegan)\b",
     }.items()
 }
 
@@ -64,14 +63,16 @@ def obeyed(asked: ScriptedQuery) -> Reply:
 
 def slot_of(text: str) -> str:
     """Return the slot of a fact; one that has none is a slot of its own."""
-    return next((slot for slot, words in _SLOTS.items() if words.search(text)), _folded(text))
+    named = next((slot for slot, words in _SLOTS.items() if words.search(text)), None)
+    mine = _OF_MINE.match(text)
+    return named or _folded(mine[1] if mine else text)
 
 
 def _statements(prompt: str) -> Iterator[_Statement]:
     for number, day, text in _LINE.findall(prompt):
         if _CODE.search(text):
             continue
-        for quote in (found.strip() for found in _SENTENCE.findall(text)):
+        for quote in _SENTENCE.findall(text):
             if (asked := _ASKED.match(quote)) is not None:
                 yield _Statement(int(number), asked[1], quote, is_request=True)
             elif _FIRST.match(quote) and not quote.endswith("?"):

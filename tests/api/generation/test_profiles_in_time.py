@@ -159,6 +159,40 @@ async def test_a_field_set_by_hand_is_newer_than_an_earlier_talk(
     assert ok(await client.get("/memories"))["memories"] == [memory]
 
 
+async def test_an_older_statement_fills_no_field_that_was_deleted_later(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, spoken("I live in Oslo.", LATE))
+    path = await _path(client)
+    ok(await client.delete(path))
+    asked = spoken("I live in Rome.", EARLY)
+    preview = await run(client, runner, asked, validateOnly=True)
+    (dropped,) = preview["response"]["droppedFields"]
+    assert (dropped["reason"], path_of(dropped["memory"]["name"])) == ("OLDER", path)
+    await run(client, runner, asked)
+    assert await profile_of(client) == {}
+    await run(client, runner, asked, rereadEvents=True)
+    assert await profile_of(client) == {"city": "Rome"}
+
+
+async def test_a_field_that_was_cleared_is_filled_by_what_was_said_after_that(
+    client: httpx.AsyncClient, scripted: Runner, script: list[Reply]
+) -> None:
+    script += [
+        reply("Oslo it is.", "city", "Oslo"),
+        reply("I left it.", "city", action="clear"),
+        reply("As I said.", "city", "Rome"),
+        reply("Paris then.", "city", "Paris"),
+    ]
+    await run(client, scripted, spoken("Oslo it is.", EARLY))
+    await run(client, scripted, spoken("I left it.", LATE))
+    assert await profile_of(client) == {}
+    await run(client, scripted, spoken("As I said.", "2024-06-01T10:00:00Z"))
+    assert await profile_of(client) == {}
+    await run(client, scripted, spoken("Paris then.", LATEST))
+    assert await profile_of(client) == {"city": "Paris"}
+
+
 async def test_a_value_that_is_said_again_rests_on_the_later_time(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:

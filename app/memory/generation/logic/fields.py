@@ -4,9 +4,10 @@ Source: wire specification, sections 11 and 12.2.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 from pydantic import JsonValue
 
@@ -21,6 +22,7 @@ from app.memory.generation.logic.profiles import (
     ProfileSchema,
     StoredField,
 )
+from app.memory.memories.logic.ended import EndedFact
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ def plan_fields(
     *,
     max_deletes: int,
     schemas: Sequence[ProfileSchema] = (),
+    ended: Mapping[tuple[str, str], EndedFact] = MappingProxyType({}),
 ) -> FieldPlan:
     """Turn values into changes: at most one for each memory, and none if nothing is new.
 
@@ -49,8 +52,9 @@ def plan_fields(
         stored: all fields of the scope's profiles, those changed last at the end.
         max_deletes: the most fields that may be cleared.
         schemas: limit the growth of lists; the oldest items go first.
+        ended: the ends of fields that deleted memories had, by profile and name.
     """
-    plan = _Plan(stored, schemas)
+    plan = _Plan(stored, schemas, ended)
     for said in sorted(values, key=lambda value: value.turn):
         plan.take(said)
     return FieldPlan(tuple(plan.changes(max_deletes)), tuple(plan.dropped))
@@ -58,13 +62,17 @@ def plan_fields(
 
 @dataclass
 class _Cell:
-    """A field during planning; `holders` are the memories that have it, oldest first."""
+    """A field during planning; `holders` are the memories that have it, oldest first.
+
+    `ended` tells of a deleted memory that had it.
+    """
 
     value: JsonValue = None
     holders: list[str] = field(default_factory=list)
     extracted: list[FieldValue] = field(default_factory=list)
     rests_on: datetime | None = None
     is_held: bool = False
+    ended: EndedFact | None = None
 
     def hold(self, known: StoredField) -> None:
         """Take in a memory that has the field."""
@@ -78,8 +86,18 @@ class _Cell:
         """Return the reason why a statement may not change the field, or None."""
         if said.is_repeat and (self.is_held or not self.holders):
             return "ALREADY_READ"
-        is_older = self.rests_on and said.said_at and said.said_at < self.rests_on
+        newer = self.rests_on
+        if not self.holders and self.ended is not None:
+            newer = self.ended.ended_at
+        is_older = newer and said.said_at and said.said_at < newer
         return "OLDER" if is_older else None
+
+    @property
+    def told_by(self) -> str | None:
+        """The memory that rests on the latest time, or was deleted then."""
+        if self.holders:
+            return self.holders[-1]
+        return None if self.ended is None else self.ended.memory_id
 
     def is_renewed(self, said: FieldValue) -> bool:
         """Return True if a statement repeats the value at a later time than it rests on."""
@@ -116,7 +134,12 @@ class _Memory:
 class _Plan:
     """The fields of a scope during planning."""
 
-    def __init__(self, stored: Sequence[StoredField], schemas: Sequence[ProfileSchema]) -> None:
+    def __init__(
+        self,
+        stored: Sequence[StoredField],
+        schemas: Sequence[ProfileSchema],
+        ended: Mapping[tuple[str, str], EndedFact],
+    ) -> None:
         self.dropped: list[DroppedValue] = []
         self._schemas = {schema.schema_id: schema for schema in schemas}
         self._cells: dict[tuple[str, str], _Cell] = {}
@@ -127,6 +150,8 @@ class _Plan:
             )
             memory.data[known.field] = known.value
             self._cells.setdefault((known.schema_id, known.field), _Cell()).hold(known)
+        for place, end in ended.items():
+            self._cells.setdefault(place, _Cell()).ended = end
 
     def take(self, said: FieldValue) -> None:
         """Apply a statement to its field, unless it changes nothing."""
@@ -141,8 +166,8 @@ class _Plan:
             cell.value = value
             cell.extracted.append(said)
             return
-        holder = cell.holders[-1] if reason == "OLDER" else None
-        self.dropped.append(said.dropped(reason, holder))
+        newer = cell.told_by if reason == "OLDER" else None
+        self.dropped.append(said.dropped(reason, newer))
 
     def _applied(
         self, said: FieldValue, present: JsonValue

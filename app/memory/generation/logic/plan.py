@@ -6,13 +6,13 @@ neither changes nor ends a memory that rests on a later time.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self
 
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
 from app.memory.generation.logic.decisions import VerdictDecisions
-from app.memory.generation.logic.outcomes import DroppedValue
+from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldChange, with_context
 from app.memory.generation.logic.timing import in_time
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
@@ -98,6 +98,11 @@ class Plan:
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
     dropped_fields: tuple[DroppedValue, ...] = ()
+
+    def with_dropped(self, dropped: Sequence[Dropped]) -> "Plan":
+        """Return the plan with further facts that become no memories."""
+        outcome = replace(self.outcome, dropped=[*dropped, *self.outcome.dropped])
+        return replace(self, outcome=outcome)
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

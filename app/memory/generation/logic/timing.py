@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
+from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.search_hints import same
 
 
 @dataclass
@@ -62,10 +64,45 @@ def _refusal(
     is_repeat = bool(facts) and all(fact.is_repeat for fact in facts)
     if is_repeat and (near is None or near.is_held):
         return "ALREADY_READ"
-    said = max((fact.said_at for fact in facts if fact.said_at is not None), default=None)
-    if near is None or near.rests_on is None or said is None or said >= near.rests_on:
+    if near is None or not facts:
         return None
-    return "OLDER"
+    return "OLDER" if all(is_newer(near, fact) for fact in facts) else None
+
+
+def is_newer(memory: Neighbour, candidate: Candidate) -> bool:
+    """Return True if a memory rests on a later time than a candidate was said at."""
+    if memory.rests_on is None or candidate.said_at is None:
+        return False
+    return candidate.said_at < memory.rests_on
+
+
+def older(candidates: Sequence[Candidate], ended: Mapping[int, EndedFact]) -> list[Dropped]:
+    """Return the facts that were taken back later than they were said, as dropped ones."""
+    return [
+        Dropped(fact.fact, fact.source, "OLDER", memory_id=known.memory_id, turn=fact.turn)
+        for fact, known in ((candidates[at], known) for at, known in ended.items())
+    ]
+
+
+def superseded(
+    candidates: Sequence[Candidate],
+    near: Sequence[Sequence[Neighbour]],
+    ended: Mapping[str, EndedFact],
+) -> dict[int, EndedFact]:
+    """Return the candidates that were taken back later than they were said, by position.
+
+    `ended` has facts by their hints. A fact that a memory has again is not taken back.
+    """
+    found: dict[int, EndedFact] = {}
+    for at, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
+        hint = same(candidate.fact)
+        known = ended.get(hint)
+        if known is None or candidate.forget or candidate.said_at is None:
+            continue
+        stands = any(same(memory.fact) == hint for memory in row)
+        if candidate.said_at < known.ended_at and not stands:
+            found[at] = known
+    return found
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
@@ -73,10 +110,5 @@ def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
     return [
         memory
         for memory in near
-        if not (candidate.is_repeat and memory.is_held)
-        and (
-            memory.rests_on is None
-            or candidate.said_at is None
-            or memory.rests_on <= candidate.said_at
-        )
+        if not (candidate.is_repeat and memory.is_held) and not is_newer(memory, candidate)
     ]

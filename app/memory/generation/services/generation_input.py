@@ -40,8 +40,8 @@ from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
 from app.memory.memories.logic.search_hints import same
-from app.memory.memories.store import repository as memories
-from app.memory.memories.store.repository import FactsOfScope
+from app.memory.memories.store import facts as stored_facts
+from app.memory.memories.store.facts import FactsOfScope
 from app.platform.engines.logic.config import (
     ConsolidationConfig,
     CustomizationConfig,
@@ -255,7 +255,7 @@ async def _compare(
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         known = await repository.find_known(session, name.engine, scope, digests, now)
-        facts = await memories.find_facts(session, name.engine, scope, entries, now)
+        facts = await stored_facts.find_facts(session, name.engine, scope, entries, now)
     await asyncio.to_thread(conversation.compare, known, partial(_told, facts))
 
 

@@ -13,11 +13,13 @@ from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
-from app.memory.generation.logic.timing import reached
+from app.memory.generation.logic.timing import is_newer, reached, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
+from app.memory.memories.logic.ended import EndedFact
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
+from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
@@ -162,7 +164,7 @@ class Neighbourhood:
         """
         ids = sorted({memory.memory_id for row in near for memory in row})
         async with self.resources.db.snapshot() as session:
-            times = await memories.rest_times(session, self.engine.engine, ids) if ids else {}
+            times = await stored_facts.rest_times(session, self.engine.engine, ids) if ids else {}
         timed = [
             [
                 replace(memory, rests_on=at.rests_on, is_held=at.is_held)
@@ -175,6 +177,35 @@ class Neighbourhood:
             reached(candidate, row) if candidate.forget else row
             for candidate, row in zip(candidates, timed, strict=True)
         ]
+
+    async def superseded(
+        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
+    ) -> Mapping[int, EndedFact]:
+        """Return the candidates that were taken back later than they were said, by position.
+
+        A memory that had the fact was deleted or changed meanwhile.
+        """
+        now, engine_id = self.resources.clock.now(), self.engine.engine
+        earlier = {
+            candidate.fact
+            for candidate in candidates
+            if not candidate.forget and candidate.said_at is not None and candidate.said_at < now
+        }
+        if not earlier or self.request.reread_events:
+            return {}
+        newer = {
+            memory.memory_id
+            for candidate, row in zip(candidates, near, strict=True)
+            for memory in row
+            if candidate.fact in earlier and is_newer(memory, candidate)
+        }
+        scope = self.request.scope or {}
+        async with self.resources.db.snapshot() as session:
+            ended = await stored_facts.find_deleted(session, engine_id, scope, earlier, now)
+            if newer:
+                ids = sorted(newer)
+                ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
+        return superseded(candidates, near, ended)
 
     def _is_lexical(self, model_id: str) -> bool:
         embedder = self.resources.embedders.find(model_id)

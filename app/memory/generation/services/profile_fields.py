@@ -18,6 +18,8 @@ from app.memory.generation.logic.profiles import (
     stored_fields,
 )
 from app.memory.generation.schemas import GenerateMemoriesRequest
+from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.store import facts as stored_facts
 from app.memory.retrieval.store import repository as retrieval
 
 
@@ -39,6 +41,18 @@ async def read_fields(
     ]
 
 
+async def _ended_fields(
+    session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
+) -> dict[tuple[str, str], EndedFact]:
+    """Return the fields that deleted memories had, by profile and name; the latest end counts."""
+    deleted = await stored_facts.find_deleted_profiles(session, engine_id, scope, now)
+    return {
+        (str(content["schemaId"]), name): ended
+        for content, ended in sorted(deleted, key=lambda one: one[1].ended_at)
+        for name in content["data"]
+    }
+
+
 async def with_profiles(
     resources: Resources,
     engine: EngineName,
@@ -53,13 +67,16 @@ async def with_profiles(
     """
     if not values:
         return planned
+    scope, ended = request.scope or {}, {}
     async with resources.db.snapshot() as session:
         now = resources.clock.now()
-        stored = await read_fields(session, engine.engine, request.scope or {}, now)
+        stored = await read_fields(session, engine.engine, scope, now)
+        if not request.reread_events:
+            ended = await _ended_fields(session, engine.engine, scope, now)
     deleted = sum(
         change.action == "DELETED" and change.reason != ASKED for change in planned.changes
     )
     left = max(resources.settings.generation_max_deletes - deleted, 0)
-    fields = plan_fields(values, stored, max_deletes=left, schemas=schemas)
+    fields = plan_fields(values, stored, max_deletes=left, schemas=schemas, ended=ended)
     changes = (*planned.changes, *map(PlannedChange.of_field, fields.changes))
     return replace(planned, changes=changes, dropped_fields=fields.dropped)

@@ -26,12 +26,13 @@ from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import fates
+from app.memory.generation.logic.outcomes import Dropped, fates
 from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
+from app.memory.generation.logic.timing import older
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
@@ -217,15 +218,24 @@ class Generation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in near.model_id
-        return await in_pieces(by_rules(candidates, near.rows, self._caps, by_meaning=by_meaning))
+        ended = await self.scope.superseded(candidates, near.rows)
+        standing = [at for at in range(len(candidates)) if at not in ended]
+        left, rows = [candidates[at] for at in standing], [near.rows[at] for at in standing]
+        planned = await in_pieces(by_rules(left, rows, self._caps, by_meaning=by_meaning))
+        return planned.with_dropped(older(candidates, ended))
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
         near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
         is_consolidated = not self.task.request.disable_consolidation
+        taken_back: list[Dropped] = []
         if is_consolidated:
             near = await self.scope.searched(candidates)
+            ended = await self.scope.superseded(candidates, [row.memories for row in near])
+            taken_back = older(candidates, ended)
+            standing = [at for at in range(len(candidates)) if at not in ended]
+            candidates, near = [candidates[at] for at in standing], [near[at] for at in standing]
         facts = compared(candidates, near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
@@ -240,7 +250,8 @@ class Generation:
         stored = [row.memories for row in near]
         planned = plan(candidates, stored, verdicts, self._caps.all)
         dropped = [*done.dropped, *planned.outcome.dropped]
-        return replace(planned, outcome=replace(done, dropped=dropped))
+        decided = replace(planned, outcome=replace(done, dropped=dropped))
+        return decided.with_dropped(taken_back)
 
     @property
     def _caps(self) -> Caps:

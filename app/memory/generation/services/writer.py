@@ -87,7 +87,8 @@ class GenerationWriter:
         if row is None:
             return self._creation(change, vector)
         if change.action == "DELETED":
-            return Deletion(row, change.extracted_memories())
+            said_at = None if change.turn is None else self.provenance.said_at(change.turn)
+            return Deletion(row, change.extracted_memories(), said_at)
         said = self._said(change, row)
         return Change(
             row=row,

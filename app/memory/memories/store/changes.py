@@ -124,10 +124,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Deletion:
-    """The deletion of a live memory as it was read; it can be recovered for a while."""
+    """The deletion of a live memory as it was read; it can be recovered for a while.
+
+    `said_at` is the time of the statement that ends it; None: it is deleted by hand, now.
+    """
 
     row: MemoryRow
     extracted: Sequence[Mapping[str, Any]] = ()
+    said_at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,8 @@ async def _delete(
 ) -> list[_Effect]:
     rows = [deletion.row for deletion in wanted]
     until = writing.now + writing.recovery
-    if not await repository.mark_deleted(session, rows, writing.now, until):
+    said = {one.row.memory_id: one.said_at for one in wanted if one.said_at is not None}
+    if not await repository.mark_deleted(session, rows, said, writing.now, until):
         raise changed_meanwhile()
     return [
         _Effect(

@@ -4,12 +4,11 @@ The writing functions, at the end, are called by `store/ledger.py` alone. All fu
 part in the caller's transaction.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -18,6 +17,7 @@ from sqlalchemy import (
     Update,
     and_,
     bindparam,
+    case,
     delete,
     func,
     literal,
@@ -30,7 +30,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
-from app.adapters.db.arrays import any_of
 from app.adapters.db.bulk import Conflict, insert_free, insert_made, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
@@ -49,7 +48,6 @@ from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
 from app.kernel.scopes import scope_hash
-from app.memory.memories.logic.search_hints import same
 from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -63,7 +61,6 @@ from app.platform.engines.logic.topics import ManagedTopic
 from app.platform.engines.store import repository as engines
 
 _KEY = (MemoryRow.engine_id, MemoryRow.memory_id)
-_END_MARKS = ".!? "
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -173,74 +170,6 @@ def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
     return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
 
 
-@dataclass(frozen=True)
-class FactsOfScope:
-    """The search hints `same:` of facts that memories have, and of those that they had earlier."""
-
-    present: frozenset[str]
-    earlier: frozenset[str]
-
-
-async def find_facts(
-    session: Session,
-    engine_id: int,
-    scope: Mapping[str, str],
-    texts: Collection[str],
-    now: datetime,
-) -> FactsOfScope:
-    """Return which of some texts are facts of the scope's memories, deleted ones included."""
-    if not texts:
-        return FactsOfScope(frozenset(), frozenset())
-    hints = {same(text) for text in texts}
-    is_of_scope = and_(
-        MemoryRow.engine_id == engine_id, MemoryRow.scope_hash == scope_hash(scope), is_known(now)
-    )
-    alike = MemoryRow.cues.overlap(sorted(hints))
-    facts = await session.execute(select(MemoryRow.fact).where(is_of_scope, alike))
-    plain = func.lower(func.rtrim(RevisionRow.fact, _END_MARKS))
-    earlier = await session.execute(
-        select(RevisionRow.fact)
-        .join(
-            MemoryRow,
-            and_(
-                MemoryRow.engine_id == RevisionRow.engine_id,
-                MemoryRow.memory_id == RevisionRow.memory_id,
-            ),
-        )
-        .where(
-            is_of_scope,
-            RevisionRow.engine_id == engine_id,
-            RevisionRow.expire_time > now,
-            plain == any_of({text.lower().rstrip(_END_MARKS) for text in texts}),
-        )
-    )
-    present = frozenset(same(fact) for fact in facts.scalars() if fact)
-    return FactsOfScope(
-        present, frozenset(same(fact) for fact in earlier.scalars() if fact) - present
-    )
-
-
-class RestTime(NamedTuple):
-    """The time that a memory's fact rests on; `is_held` if a person set it by hand."""
-
-    rests_on: datetime
-    is_held: bool
-
-
-async def rest_times(
-    session: Session, engine_id: int, memory_ids: Sequence[str]
-) -> dict[str, RestTime]:
-    """Return the times that memories rest on, by id: set by hand, else said, else created."""
-    rests_on = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
-    statement = select(MemoryRow.memory_id, rests_on, MemoryRow.held_time.is_not(None)).where(
-        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids)
-    )
-    return {
-        memory_id: RestTime(moment, is_held)
-        for memory_id, moment, is_held in await session.execute(statement)
-    }
-
-
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
     """Return True if an engine has live memories."""
     statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id, is_live(now))
@@ -327,15 +256,21 @@ def _updating(*columns: str) -> Update:
 
 
 async def mark_deleted(
-    session: Session, rows: Sequence[MemoryRow], now: datetime, recover_until: datetime
+    session: Session,
+    rows: Sequence[MemoryRow],
+    said: Mapping[str, datetime],
+    now: datetime,
+    recover_until: datetime,
 ) -> bool:
     """Turn live memories, and the rows in memory, into tombstones.
 
+    `said` has the times of the statements that end memories, by id; others are ended by hand.
     Return False if a memory no longer has the version that was read; the caller must roll back.
     """
     if not rows:
         return True
-    moment = func.greatest(MemoryRow.update_time, now)
+    moment: ColumnElement[datetime] = func.greatest(MemoryRow.update_time, now)
+    ended = case(said, value=MemoryRow.memory_id, else_=moment) if said else moment
     statement = (
         update(MemoryRow)
         .where(
@@ -348,6 +283,7 @@ async def mark_deleted(
         .values(
             update_time=moment,
             delete_time=moment,
+            held_time=ended,
             recover_until=recover_until,
             version=MemoryRow.version + 1,
         )
@@ -357,7 +293,8 @@ async def mark_deleted(
     changed = (await session.execute(statement)).all()
     for row in rows:
         at = max(now, row.update_time)
-        _note(row, {"update_time": at, "delete_time": at, "recover_until": recover_until})
+        times = {"update_time": at, "delete_time": at, "held_time": said.get(row.memory_id, at)}
+        _note(row, {**times, "recover_until": recover_until})
     return len(changed) == len(rows)
 
 

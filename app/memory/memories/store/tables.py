@@ -117,7 +117,10 @@ class MemoryRow(MemoryContent, Base):
     delete_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
     recover_until: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
     held_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.INTERNAL})
-    """Time at which a person last set the content by hand; null if it rests on a statement."""
+    """Time at which a person last set the content by hand; null if it rests on a statement.
+
+    Of a tombstone, the time at which the deletion was said, or made by hand.
+    """
     language: Mapped[str] = mapped_column(
         REGCONFIG,
         server_default=text("'simple'::regconfig"),

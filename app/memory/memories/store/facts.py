@@ -1,0 +1,182 @@
+"""Statements on the facts of a scope: present ones, earlier ones, and the times they rest on.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Result, and_, func, select
+
+from app.adapters.db.arrays import any_of
+from app.adapters.db.session import Session
+from app.kernel.scopes import scope_hash
+from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.search_hints import same
+from app.memory.memories.store.repository import is_known
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+
+_MAX_CHANGED = 1_000
+"""Memories of a scope, those changed last, whose earlier facts are looked at."""
+_END_MARKS = ".!? "
+_RESTS_ON = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
+
+
+@dataclass(frozen=True)
+class FactsOfScope:
+    """The search hints `same:` of facts that memories have, and of those that they had earlier."""
+
+    present: frozenset[str]
+    earlier: frozenset[str]
+
+
+class RestTime(NamedTuple):
+    """The time that a memory's fact rests on; `is_held` if a person set it by hand."""
+
+    rests_on: datetime
+    is_held: bool
+
+
+async def find_facts(
+    session: Session,
+    engine_id: int,
+    scope: Mapping[str, str],
+    texts: Collection[str],
+    now: datetime,
+) -> FactsOfScope:
+    """Return which of some texts are facts of the scope's memories, deleted ones included.
+
+    Of the memories that have changed, the earlier facts of the last thousand count.
+    """
+    if not texts:
+        return FactsOfScope(frozenset(), frozenset())
+    hints = sorted({same(text) for text in texts})
+    is_of_scope = and_(_is_of(engine_id, scope), is_known(now))
+    facts = await session.execute(
+        select(MemoryRow.fact).where(is_of_scope, MemoryRow.cues.overlap(hints))
+    )
+    present = frozenset(same(fact) for fact in facts.scalars() if fact)
+    changed = await session.execute(
+        select(MemoryRow.memory_id)
+        .where(is_of_scope, MemoryRow.version > 1)
+        .order_by(MemoryRow.update_time.desc())
+        .limit(_MAX_CHANGED)
+    )
+    # By their ids: a join on the text would read the revisions of every engine.
+    ids = changed.scalars().all()
+    had = select(RevisionRow.fact).where(_had(engine_id, ids, texts, now))
+    earlier = (await session.execute(had)).scalars() if ids else ()
+    return FactsOfScope(present, frozenset(same(fact) for fact in earlier if fact) - present)
+
+
+async def rest_times(
+    session: Session, engine_id: int, memory_ids: Sequence[str]
+) -> dict[str, RestTime]:
+    """Return the times that memories rest on, by id: set by hand, else said, else created."""
+    statement = select(MemoryRow.memory_id, _RESTS_ON, MemoryRow.held_time.is_not(None)).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids)
+    )
+    return {
+        memory_id: RestTime(moment, is_held)
+        for memory_id, moment, is_held in await session.execute(statement)
+    }
+
+
+async def find_deleted(
+    session: Session,
+    engine_id: int,
+    scope: Mapping[str, str],
+    texts: Collection[str],
+    now: datetime,
+) -> dict[str, EndedFact]:
+    """Return those of some texts that deleted memories had as their facts, by their hints.
+
+    Memories that can no longer be recovered are not known any more.
+    """
+    statement = select(MemoryRow.fact, MemoryRow.memory_id, _ended()).where(
+        _is_of(engine_id, scope),
+        MemoryRow.delete_time.is_not(None),
+        MemoryRow.recover_until > now,
+        MemoryRow.cues.overlap(sorted({same(text) for text in texts})),
+    )
+    return _latest(await session.execute(statement))
+
+
+async def find_replaced(
+    session: Session,
+    engine_id: int,
+    memory_ids: Sequence[str],
+    texts: Collection[str],
+    now: datetime,
+) -> dict[str, EndedFact]:
+    """Return those of some texts that memories had as earlier facts, by their hints.
+
+    They ended at the times that the memories rest on by now.
+    """
+    statement = (
+        select(RevisionRow.fact, MemoryRow.memory_id, _RESTS_ON)
+        .join(
+            MemoryRow,
+            and_(
+                MemoryRow.engine_id == RevisionRow.engine_id,
+                MemoryRow.memory_id == RevisionRow.memory_id,
+            ),
+        )
+        .where(
+            MemoryRow.engine_id == engine_id,
+            MemoryRow.memory_id == any_of(memory_ids),
+            MemoryRow.fact.is_distinct_from(RevisionRow.fact),
+            _had(engine_id, memory_ids, texts, now),
+        )
+    )
+    return _latest(await session.execute(statement))
+
+
+async def find_deleted_profiles(
+    session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
+) -> list[tuple[dict[str, Any], EndedFact]]:
+    """Return the contents of a scope's deleted profiles that can be recovered."""
+    statement = select(MemoryRow.structured_content, MemoryRow.memory_id, _ended()).where(
+        _is_of(engine_id, scope),
+        MemoryRow.delete_time.is_not(None),
+        MemoryRow.recover_until > now,
+        MemoryRow.structured_content.is_not(None),
+    )
+    return [
+        (content or {}, EndedFact(memory_id, moment))
+        for content, memory_id, moment in await session.execute(statement)
+    ]
+
+
+def _is_of(engine_id: int, scope: Mapping[str, str]) -> ColumnElement[bool]:
+    return and_(MemoryRow.engine_id == engine_id, MemoryRow.scope_hash == scope_hash(scope))
+
+
+def _ended() -> ColumnElement[datetime]:
+    """Return the time at which a deletion was said; tombstones of earlier releases lack it."""
+    return func.coalesce(MemoryRow.held_time, MemoryRow.delete_time)
+
+
+def _had(
+    engine_id: int, memory_ids: Sequence[str], texts: Collection[str], now: datetime
+) -> ColumnElement[bool]:
+    """Select revisions of memories with one of some texts as their fact."""
+    return and_(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.memory_id == any_of(memory_ids),
+        RevisionRow.expire_time > now,
+        func.lower(func.rtrim(RevisionRow.fact, _END_MARKS))
+        == any_of({text.lower().rstrip(_END_MARKS) for text in texts}),
+    )
+
+
+def _latest(found: Result[str | None, str, datetime]) -> dict[str, EndedFact]:
+    """Return facts by their hints; the latest end of each counts."""
+    ended: dict[str, EndedFact] = {}
+    for fact, memory_id, moment in found:
+        hint = same(fact or "")
+        if hint not in ended or ended[hint].ended_at < moment:
+            ended[hint] = EndedFact(memory_id, moment)
+    return ended

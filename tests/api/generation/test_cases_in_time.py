@@ -1,0 +1,143 @@
+"""What was said when, and by whom: each case in several words, languages and sources."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
+from tests.support.bank import ENGINE, listed, ok, wire
+from tests.support.generation import run
+from tests.support.ingestion import ended, event, ingest, rule
+from tests.support.obedient_model import obedient_model
+from tests.support.scripted import written_by
+from tests.support.sessions import append, new_path
+
+EARLY, LATE = datetime(2024, 1, 5, 10, tzinfo=UTC), datetime(2025, 11, 20, 10, tzinfo=UTC)
+"""Both before the clock of the tests."""
+Said = tuple[str, datetime | None]
+Send = Callable[[httpx.AsyncClient, Runner, list[Said]], Awaitable[object]]
+
+
+async def _direct(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
+    events = [event(text, time=None if at is None else wire(at)) for text, at in said]
+    await run(client, runner, {"directContentsSource": {"events": events}})
+
+
+async def _session(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
+    path = await new_path(client)
+    for text, at in said:
+        await append(client, path, text, **({} if at is None else {"timestamp": wire(at)}))
+    await run(client, runner, {"vertexSessionSource": {"session": f"{ENGINE}{path}"}})
+
+
+async def _stream(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
+    events = [event(text, time=None if at is None else wire(at)) for text, at in said]
+    await ended(client, runner, await ingest(client, *events, **rule(event_count=1)))
+
+
+SOURCES = [_direct, _session, _stream]
+PAIRS = [
+    ("I live in Oslo.", "I live in Bergen now."),
+    ("I work as a nurse.", "I work as a teacher."),
+    ("My favourite colour is blue.", "My favourite colour is green."),
+    ("My phone number is 555 0101.", "My phone number is 555 0199."),
+    ("I am married.", "I am divorced."),
+    ("I am 30 years old.", "I am 31 years old."),
+    ("Ich wohne in Kiel.", "Ich wohne jetzt in Bonn."),
+    ("Vivo en Lima.", "Ahora vivo en Quito."),
+    ("J'habite à Lyon.", "J'habite à Nice maintenant."),
+    ("Ich arbeite als Koch.", "Ich arbeite als Lehrer."),
+    ("Trabajo como cocinero.", "Trabajo como profesor."),
+    ("Je travaille comme infirmier.", "Je travaille comme professeur."),
+    ("Meine Lieblingsfarbe ist Blau.", "Meine Lieblingsfarbe ist Rot."),
+    ("Ich bin 40 Jahre alt.", "Ich bin 41 Jahre alt."),
+    ("Ich bin verheiratet.", "Ich bin geschieden."),
+    ("My shoe size is 42.", "My shoe size is 43."),
+    ("My favourite food is sushi.", "My favourite food is ramen."),
+    ("My boss is called Ann.", "My boss is called Bob."),
+    ("I am vegetarian.", "I am vegan."),
+    ("My name is Ann Lee.", "My name is Ann Kim."),
+]
+"""Two versions of one statement, the older one first."""
+BY_MEANING = [
+    ("I drive a Volvo.", "I drive a Tesla now."),
+    ("My email address is a@example.com.", "My email address is b@example.com."),
+]
+"""Pairs of which the rules keep both, in whatever order: one may have two of these."""
+READ_PAIRS = [
+    *(("rules", *pair) for pair in PAIRS),
+    *(("model", *pair) for pair in (*PAIRS, *BY_MEANING)),
+]
+OF_PAIRS = pytest.mark.parametrize(("reader", "older", "later"), READ_PAIRS, indirect=["reader"])
+
+
+@pytest.fixture(params=["rules", "model"])
+def reader(request: pytest.FixtureRequest, resources: Resources) -> Runner:
+    """A worker that reads by rules, or with a model that follows its prompts to the letter."""
+    model = obedient_model() if request.param == "model" else None
+    return make_runner(written_by(resources, model))
+
+
+@OF_PAIRS
+@pytest.mark.parametrize("send", SOURCES)
+async def test_an_older_statement_that_is_read_later_changes_nothing(
+    client: httpx.AsyncClient, reader: Runner, send: Send, older: str, later: str
+) -> None:
+    await send(client, reader, [(later, LATE)])
+    stored = await listed(client)
+    assert len(stored) == 1
+    await send(client, reader, [(older, EARLY)])
+    assert await listed(client) == stored
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    assert memory["eventTime"] == wire(LATE)
+
+
+@OF_PAIRS
+@pytest.mark.parametrize("send", SOURCES)
+async def test_statements_out_of_order_in_one_request_are_taken_in_the_order_of_their_times(
+    client: httpx.AsyncClient, reader: Runner, send: Send, older: str, later: str
+) -> None:
+    await send(client, reader, [(later, LATE), (older, EARLY)])
+    stored = await listed(client)
+    assert len(stored) == 1
+    await send(client, reader, [(later, datetime(2026, 1, 1, tzinfo=UTC))])
+    assert await listed(client) == stored
+
+
+@OF_PAIRS
+async def test_a_statement_that_is_read_in_order_replaces_the_older_one(
+    client: httpx.AsyncClient, reader: Runner, older: str, later: str
+) -> None:
+    for text, at in ((older, EARLY), (later, LATE)):
+        await _direct(client, reader, [(text, at)])
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    assert (memory["fact"] == older, memory["eventTime"]) == (False, wire(LATE))
+
+
+@pytest.mark.parametrize("send", SOURCES)
+@pytest.mark.parametrize(
+    ("thing", "request_"),
+    [
+        ("I like green tea.", "Please forget that I like green tea."),
+        ("My dog is called Rex.", "Forget that my dog is called Rex."),
+        ("Ich wohne in Kiel.", "Bitte vergiss, dass ich in Kiel wohne."),
+        ("Vivo en Lima.", "Olvida que vivo en Lima."),
+    ],
+)
+async def test_a_request_to_forget_reaches_what_was_said_before_it_in_whatever_order(
+    client: httpx.AsyncClient, reader: Runner, send: Send, thing: str, request_: str
+) -> None:
+    await send(client, reader, [(thing, LATE)])
+    await send(client, reader, [(request_, EARLY)])
+    assert await listed(client) == [thing]
+    forgotten = datetime(2025, 12, 1, 10, tzinfo=UTC)
+    await send(client, reader, [(request_, forgotten)])
+    assert await listed(client) == []
+    await send(client, reader, [(thing, datetime(2025, 6, 1, 10, tzinfo=UTC))])
+    assert await listed(client) == []
+    await send(client, reader, [(thing, datetime(2026, 1, 2, 10, tzinfo=UTC))])
+    assert await listed(client) == [thing]
