@@ -18,7 +18,8 @@ _LINE = re.compile(r"^(\d+) U(?: (\d{4}-\d\d-\d\d) \w{3})?: (.*)$", re.MULTILINE
 _SENTENCE = re.compile(r"\S.*?(?:[.!?]+(?=\s|$)|$)")
 _OF_MINE = re.compile(r"((?:my|meine?|mi|mon|ma) .+?) (?:is|ist|es|est)\b", re.IGNORECASE)
 _FIRST = re.compile(
-    r"(?:I|I'm|My|We|Ich|Mein[es]?|Vivo|Ahora vivo|Trabajo|Mi|Me|Soy|J'habite|Je|Mon|Ma|Toco)\b"
+    r"(?:I|I'm|My|We|Today|Ich|Mein[es]?|Hoy|Vivo|Ahora vivo|Trabajo|Toco|Mi|Me|Soy"
+    r"|J'habite|Je|Mon|Ma)\b"
 )
 _ASKED = re.compile(
     r"(?:Please |Bitte )?(?:forget|vergiss|olvida|oublie)(?: that| what I said about)?,?"
@@ -26,7 +27,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"</?\w+>|\bSELECT\b|\w+ = |\{|\}|^\s*[-*] ")
-_TODAY = re.compile(r"\b(?:today|heute|hoy|aujourd'hui)\b")
+_TODAY = re.compile(r"\b(?:today|heute|hoy|aujourd'hui)\b", re.IGNORECASE)
 _SLOTS = {
     slot: re.compile(words, re.IGNORECASE)
     for slot, words in {
@@ -76,7 +77,7 @@ def _statements(prompt: str) -> Iterator[_Statement]:
             if (asked := _ASKED.match(quote)) is not None:
                 yield _Statement(int(number), asked[1], quote, is_request=True)
             elif _FIRST.match(quote) and not quote.endswith("?"):
-                yield _Statement(int(number), _TODAY.sub(f"on {day}", quote), quote)
+                yield _Statement(int(number), _TODAY.sub(f"On {day}", quote), quote)
 
 
 def _latest(said: list[_Statement]) -> list[_Statement]:

@@ -1,7 +1,7 @@
 """What was said when, and by whom: each case in several words, languages and sources."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import httpx
 import pytest
@@ -9,10 +9,11 @@ import pytest
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
-from tests.support.bank import ENGINE, listed, ok, wire
+from tests.support.bank import ENGINE, Json, listed, ok, wire
 from tests.support.generation import run
 from tests.support.ingestion import ended, event, ingest, rule
 from tests.support.obedient_model import obedient_model
+from tests.support.operations import path_of
 from tests.support.scripted import written_by
 from tests.support.sessions import append, new_path
 
@@ -22,21 +23,23 @@ Said = tuple[str, datetime | None]
 Send = Callable[[httpx.AsyncClient, Runner, list[Said]], Awaitable[object]]
 
 
+def _events(said: list[Said]) -> list[Json]:
+    return [event(text, time=None if at is None else at.isoformat()) for text, at in said]
+
+
 async def _direct(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
-    events = [event(text, time=None if at is None else wire(at)) for text, at in said]
-    await run(client, runner, {"directContentsSource": {"events": events}})
+    await run(client, runner, {"directContentsSource": {"events": _events(said)}})
 
 
 async def _session(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
     path = await new_path(client)
     for text, at in said:
-        await append(client, path, text, **({} if at is None else {"timestamp": wire(at)}))
+        await append(client, path, text, **({} if at is None else {"timestamp": at.isoformat()}))
     await run(client, runner, {"vertexSessionSource": {"session": f"{ENGINE}{path}"}})
 
 
 async def _stream(client: httpx.AsyncClient, runner: Runner, said: list[Said]) -> None:
-    events = [event(text, time=None if at is None else wire(at)) for text, at in said]
-    await ended(client, runner, await ingest(client, *events, **rule(event_count=1)))
+    await ended(client, runner, await ingest(client, *_events(said), **rule(event_count=1)))
 
 
 SOURCES = [_direct, _session, _stream]
@@ -141,3 +144,125 @@ async def test_a_request_to_forget_reaches_what_was_said_before_it_in_whatever_o
     assert await listed(client) == []
     await send(client, reader, [(thing, datetime(2026, 1, 2, 10, tzinfo=UTC))])
     assert await listed(client) == [thing]
+
+
+@pytest.mark.parametrize("send", SOURCES)
+@pytest.mark.parametrize(
+    ("said", "corrected"),
+    [
+        ("I play the cello.", "I play the viola."),
+        ("My dog is called Rex.", "My dog is called Max."),
+        ("Ich trinke gern Tee.", "Ich trinke gern Kaffee."),
+        ("Toco el piano.", "Toco la guitarra."),
+    ],
+)
+async def test_an_older_talk_does_not_bring_back_what_was_corrected_or_deleted_by_hand(
+    client: httpx.AsyncClient, reader: Runner, send: Send, said: str, corrected: str
+) -> None:
+    await send(client, reader, [(said, LATE)])
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    path = path_of(memory["name"])
+    ok(await client.patch(path, json={"fact": corrected}))
+    await send(client, reader, [(said, EARLY)])
+    assert await listed(client) == [corrected]
+    ok(await client.delete(path))
+    await send(client, reader, [(corrected, EARLY)])
+    assert await listed(client) == []
+    await send(client, reader, [(said, None)])
+    assert await listed(client) == [said]
+
+
+VISITS = {
+    "I saw the dentist today.": "I saw the dentist",
+    "Today I sold my car.": "I sold my car",
+    "Ich war heute beim Zahnarzt.": "Zahnarzt",
+    "Hoy vendí mi coche.": "coche",
+}
+
+
+@pytest.mark.parametrize("send", SOURCES)
+@pytest.mark.parametrize("text", VISITS)
+async def test_today_is_the_day_on_the_speakers_clock(
+    client: httpx.AsyncClient, reader: Runner, send: Send, text: str
+) -> None:
+    evening = datetime(2025, 11, 26, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    await send(client, reader, [(text, evening)])
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    assert VISITS[text] in memory["fact"]
+    assert "2025-11-26" in memory["fact"]
+    assert memory["eventTime"] == "2025-11-27T04:30:00Z"
+
+
+RECALLED = [
+    "Relevant memories:\n- {old}\n- I hate coriander.\n\nUser message: {new}",
+    "What you know of the user:\n- {old}\n\nUser message: {new}",
+    "What you know of the user:\n{old}\nI hate coriander.\n\n{new}",
+    "What you know of the user: {old} I hate coriander.\n\n{new}",
+    "User memories:\n1. {old}\n2. I hate coriander.\n\nQuestion: {new}",
+    'Memories:\n[{{"fact": "{old}"}}, {{"fact": "I hate coriander."}}]\n\n{new}',
+    "Context from earlier conversations:\n* {old}\n* I hate coriander.\n\nUser: {new}",
+    "Erinnerungen:\n* {old}\n* Ich hasse Koriander.\n\nFrage: {new}",
+    "Recuerdos del usuario:\n- {old}\n- Odio el cilantro.\n\nMensaje: {new}",
+    "Souvenirs de l'utilisateur :\n- {old}\n- Je déteste la coriandre.\n\nMessage : {new}",
+    "<memories>\n{old}\nI hate coriander.\n</memories>\n{new}",
+    "<PAST_CONVERSATIONS>\n{old}\n</PAST_CONVERSATIONS>\n{new}",
+]
+
+
+@pytest.mark.parametrize("send", SOURCES)
+@pytest.mark.parametrize("layout", RECALLED)
+async def test_recalled_memories_in_a_prompt_change_nothing(
+    client: httpx.AsyncClient, reader: Runner, send: Send, layout: str
+) -> None:
+    for text, at in (("I live in Oslo.", EARLY), ("I live in Bergen now.", LATE)):
+        await send(client, reader, [(text, at)])
+    stored = await listed(client)
+    prompt = layout.format(old="I live in Oslo.", new="My dog is called Rex.")
+    await send(client, reader, [(prompt, None)])
+    assert sorted(await listed(client)) == sorted([*stored, "My dog is called Rex."])
+
+
+@pytest.mark.parametrize(
+    ("parts", "fact"),
+    [
+        (["I live in ", "Oslo."], "I live in Oslo."),
+        (["I live in", "Oslo."], "I live in Oslo."),
+        (["My dog is called", " Rex."], "My dog is called Rex."),
+        (["I am allergic to pea", "nuts."], "I am allergic to peanuts."),
+        (["I work", " as a", " nurse", "."], "I work as a nurse."),
+        (["Ich wohne in K", "iel."], "Ich wohne in Kiel."),
+        (["Vivo ", "en Lima", "."], "Vivo en Lima."),
+    ],
+)
+async def test_parts_of_one_event_are_one_sentence(
+    client: httpx.AsyncClient, reader: Runner, parts: list[str], fact: str
+) -> None:
+    content = {"role": "user", "parts": [{"text": part} for part in parts]}
+    await run(client, reader, {"directContentsSource": {"events": [{"content": content}]}})
+    assert await listed(client) == [fact]
+    path = await new_path(client)
+    await append(client, path, content=content)
+    source = {"vertexSessionSource": {"session": f"{ENGINE}{path}"}}
+    await run(client, reader, source, scope={"user_id": "43"})
+    assert await listed(client) == [fact, fact]
+
+
+@pytest.mark.parametrize("send", SOURCES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>I live in Oslo</div> is my HTML, why does it not center?",
+        "SELECT 'I live in Oslo'; -- why does this fail",
+        "    I live in Oslo.\n    I like tea.",
+        "<p>Ich wohne in Kiel.</p>\n<ul>\n</ul>",
+        "UPDATE users SET home = 'I live in Oslo.' WHERE id = 4;",
+        'home = "I live in Oslo."\nprint(home)\nWhy does it print nothing?',
+        '{\n  "city": "Vivo en Lima.",\n  "drink": "I like tea."\n}\nWhat is wrong with it?',
+        "2026-01-01 10:00:00 INFO user: I live in Oslo.\n2026-01-01 10:00:01 INFO user: bye",
+    ],
+)
+async def test_pasted_code_is_not_the_users_word(
+    client: httpx.AsyncClient, reader: Runner, send: Send, text: str
+) -> None:
+    await send(client, reader, [(text, None)])
+    assert await listed(client) == []

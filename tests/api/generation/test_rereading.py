@@ -1,20 +1,17 @@
-"""Lines that were read are context: they do nothing a second time."""
+"""Lines that were read are context; the sequences of talks are in `test_sequences.py`."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import httpx
-import pytest
 
 from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
-from tests.support.bank import ENGINE, Json, listed, ok
+from tests.support.bank import Json, listed, ok
 from tests.support.generation import run
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
-from tests.support.sessions import append, new_path
 
 OSLO, CELLO, TEA = "I live in Oslo.", "I play the cello.", "I like green tea."
 TALK = (OSLO, CELLO, TEA, "Good night then.")
@@ -22,10 +19,6 @@ TALK = (OSLO, CELLO, TEA, "Good night then.")
 
 def _with_ids(texts: tuple[str, ...]) -> list[Json]:
     return [_event(text, eventId=f"e{n}") for n, text in enumerate(texts)]
-
-
-def _with_times(texts: tuple[str, ...]) -> list[Json]:
-    return [_event(text, eventTime=f"2026-01-14T10:{n:02}:00Z") for n, text in enumerate(texts)]
 
 
 def _with_neither(texts: tuple[str, ...]) -> list[Json]:
@@ -36,10 +29,6 @@ def _event(text: str, **fields: str) -> Json:
     return {"content": {"role": "user", "parts": [{"text": text}]}, **fields}
 
 
-Events = Callable[[tuple[str, ...]], list[Json]]
-WAYS = [_with_ids, _with_times, _with_neither]
-
-
 def source(events: list[Json]) -> Json:
     return {"directContentsSource": {"events": events}}
 
@@ -48,75 +37,6 @@ async def names(client: httpx.AsyncClient) -> dict[str, str]:
     """Return the ids of memories by their facts."""
     found = ok(await client.get("/memories"))["memories"]
     return {one["fact"]: one["name"].rpartition("/")[2] for one in found}
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_talk_sent_whole_again_brings_nothing_deleted_back(
-    client: httpx.AsyncClient, runner: Runner, way: Events
-) -> None:
-    await run(client, runner, source(way(TALK)))
-    ok(await client.delete(f"/memories/{(await names(client))[OSLO]}"))
-    done = await run(client, runner, source(way((*TALK, "I have a dog called Rex."))))
-    assert sorted(await listed(client)) == ["I have a dog called Rex.", TEA, CELLO]
-    assert done["metadata"]["knownEventCount"] == len(TALK)
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_talk_sent_whole_again_undoes_no_correction(
-    client: httpx.AsyncClient, runner: Runner, way: Events
-) -> None:
-    await run(client, runner, source(way(TALK)))
-    path = f"/memories/{(await names(client))[CELLO]}"
-    ok(await client.patch(path, json={"fact": "I play the viola."}))
-    await run(client, runner, source(way((*TALK, "I have a dog called Rex."))))
-    assert sorted(await listed(client)) == [
-        "I have a dog called Rex.",
-        TEA,
-        OSLO,
-        "I play the viola.",
-    ]
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_what_was_undone_is_not_learnt_again(
-    client: httpx.AsyncClient, runner: Runner, way: Events
-) -> None:
-    first = await run(client, runner, source(way(TALK)))
-    undone = ok(await client.post(f"/operations/{first['name'].rpartition('/')[2]}:undo", json={}))
-    await runner.run_pending()
-    assert ok(await client.get(f"/operations/{undone['name'].rpartition('/')[2]}"))["done"]
-    await run(client, runner, source(way((*TALK, "I have a dog called Rex."))))
-    assert await listed(client) == ["I have a dog called Rex."]
-    everything = source(way((*TALK, "I have a dog called Rex.")))
-    await run(client, runner, everything, rereadEvents=True)
-    assert sorted(await listed(client)) == ["I have a dog called Rex.", TEA, OSLO, CELLO]
-
-
-@pytest.mark.parametrize("way", WAYS)
-async def test_what_was_forgotten_stays_forgotten(
-    client: httpx.AsyncClient, runner: Runner, way: Events
-) -> None:
-    await run(client, runner, source(way(TALK)))
-    asked = (*TALK, "Please forget that I like green tea.")
-    await run(client, runner, source(way(asked)))
-    assert sorted(await listed(client)) == [OSLO, CELLO]
-    await run(client, runner, source(way((*asked, "I have a dog called Rex."))))
-    assert sorted(await listed(client)) == ["I have a dog called Rex.", OSLO, CELLO]
-
-
-async def test_a_session_is_read_on_from_where_it_was_read(
-    client: httpx.AsyncClient, runner: Runner
-) -> None:
-    path = await new_path(client)
-    for text in (OSLO, CELLO):
-        await append(client, path, text)
-    asked = {"vertexSessionSource": {"session": f"{ENGINE}{path}"}}
-    await run(client, runner, asked)
-    ok(await client.delete(f"/memories/{(await names(client))[OSLO]}"))
-    await append(client, path, TEA)
-    done = await run(client, runner, asked)
-    assert sorted(await listed(client)) == [TEA, CELLO]
-    assert done["metadata"]["knownEventCount"] == 2
 
 
 async def test_a_window_of_a_talk_is_known_by_the_lines_around_each(
@@ -146,15 +66,6 @@ async def test_a_lone_request_twice_a_day_is_perhaps_a_retry(
     clock.advance(timedelta(days=1, seconds=1))
     await run(client, runner, asked)
     assert await listed(client) == [OSLO]
-
-
-async def test_an_old_statement_repeated_on_purpose_in_a_talk_is_new(
-    client: httpx.AsyncClient, runner: Runner
-) -> None:
-    talk = (OSLO, CELLO, TEA, "I live in Bergen now.")
-    await run(client, runner, source(_with_neither(talk)))
-    await run(client, runner, source(_with_neither((*talk, "I live in Oslo."))))
-    assert sorted(await listed(client)) == [TEA, "I live in Oslo.", CELLO]
 
 
 async def test_lines_are_forgotten_after_ninety_days(

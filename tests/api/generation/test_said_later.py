@@ -1,7 +1,6 @@
-"""What was said later wins, whatever was read later."""
+"""What was said later wins, whatever was read later; more cases are in `test_cases_in_time.py`."""
 
 import httpx
-import pytest
 
 from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
@@ -13,16 +12,6 @@ from tests.support.scripted import fact, facts, verdict, verdicts, written_by
 
 EARLY, LATE = "2024-01-05T10:00:00Z", "2025-11-20T10:00:00Z"
 """Both before the clock of the tests."""
-PAIRS = [
-    ("I live in Oslo.", "I live in Bergen now."),
-    ("I work as a nurse.", "I work as a teacher."),
-    ("My favourite colour is blue.", "My favourite colour is green."),
-    ("My phone number is 555 0101.", "My phone number is 555 0199."),
-    ("I am married.", "I am divorced."),
-    ("I am 30 years old.", "I am 31 years old."),
-    ("Ich wohne in Kiel.", "Ich wohne jetzt in Bonn."),
-    ("Vivo en Lima.", "Ahora vivo en Quito."),
-]
 
 
 def spoken(*turns: tuple[str, str]) -> Json:
@@ -32,28 +21,6 @@ def spoken(*turns: tuple[str, str]) -> Json:
         for text, time in turns
     ]
     return {"directContentsSource": {"events": events}}
-
-
-@pytest.mark.parametrize(("older", "later"), PAIRS)
-async def test_an_older_statement_that_is_read_later_changes_nothing(
-    client: httpx.AsyncClient, runner: Runner, older: str, later: str
-) -> None:
-    await run(client, runner, spoken((later, LATE)))
-    stored = await listed(client)
-    assert len(stored) == 1
-    await run(client, runner, spoken((older, EARLY)))
-    assert await listed(client) == stored
-
-
-@pytest.mark.parametrize(("older", "later"), PAIRS)
-async def test_statements_out_of_order_in_one_request_are_taken_in_the_order_of_their_times(
-    client: httpx.AsyncClient, runner: Runner, older: str, later: str
-) -> None:
-    await run(client, runner, spoken((later, LATE), (older, EARLY)))
-    turned = await listed(client)
-    await run(client, runner, spoken((older, EARLY), (later, LATE)), scope={"user_id": "43"})
-    assert len(turned) == 1
-    assert await listed(client) == turned * 2
 
 
 async def test_a_dropped_fact_is_counted_and_a_preview_names_the_newer_memory(

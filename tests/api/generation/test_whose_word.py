@@ -9,25 +9,6 @@ from tests.support.engines import update_engine
 from tests.support.generation import run, said
 from tests.support.sessions import append, new_path
 
-_HEADINGS = [
-    "Relevant memories:\n- I live in Oslo.\n- I hate coriander.\n\nUser message: ",
-    "What you know of the user:\nI live in Oslo.\nI hate coriander.\n\n",
-    "User memories:\n1. I live in Oslo.\n2. I hate coriander.\n\nQuestion: ",
-    "What you know of the user: I live in Oslo. I hate coriander.\n\n",
-    'Memories:\n[{"fact": "I live in Oslo."}, {"fact": "I hate coriander."}]\n\n',
-    "Erinnerungen:\n* I live in Oslo.\n* I hate coriander.\n\nFrage: ",
-]
-
-
-@pytest.mark.parametrize("heading", _HEADINGS)
-async def test_memories_pasted_into_a_prompt_are_not_the_users_words(
-    client: httpx.AsyncClient, runner: Runner, heading: str
-) -> None:
-    await run(client, runner, said("I live in Oslo."))
-    await run(client, runner, said("I live in Bergen now."))
-    await run(client, runner, said(f"{heading}I have a dog called Rex."))
-    assert sorted(await listed(client)) == ["I have a dog called Rex.", "I live in Bergen now."]
-
 
 async def test_known_lines_of_a_list_are_left_out_and_counted(
     client: httpx.AsyncClient, runner: Runner
@@ -52,23 +33,6 @@ async def test_a_users_own_list_is_read(
 ) -> None:
     await run(client, runner, said(text))
     assert len(await listed(client)) == 2
-
-
-@pytest.mark.parametrize(
-    ("parts", "fact"),
-    [
-        (["I live in ", "Oslo."], "I live in Oslo."),
-        (["My dog is called", " Rex."], "My dog is called Rex."),
-        (["I am allergic to pea", "nuts."], "I am allergic to peanuts."),
-        (["I live in", "Oslo."], "I live in Oslo."),
-    ],
-)
-async def test_parts_of_an_event_are_one_text(
-    client: httpx.AsyncClient, runner: Runner, parts: list[str], fact: str
-) -> None:
-    content = {"role": "user", "parts": [{"text": part} for part in parts]}
-    await run(client, runner, {"directContentsSource": {"events": [{"content": content}]}})
-    assert await listed(client) == [fact]
 
 
 async def test_pieces_of_a_statement_are_one_utterance(
@@ -129,24 +93,6 @@ async def test_an_update_that_does_not_name_the_zone_keeps_it(client: httpx.Asyn
     await update_engine(client, ENGINE, contextSpec=without)
     config = ok(await client.get(""))["contextSpec"]["memoryBankConfig"]
     assert config["timeZone"] == "Europe/Berlin"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<div>I live in Oslo</div> is my HTML, why does it not center?",
-        "SELECT 'I live in Oslo'; -- why does this fail",
-        "    I live in Oslo.\n    I like tea.",
-        '{\n  "city": "I live in Oslo.",\n  "drink": "I like tea."\n}\nWhat is wrong with it?',
-        'home = "I live in Oslo."\nprint(home)\nWhy does it print nothing?',
-        "<p>I live in Oslo.</p>\n<ul>\n</ul>",
-    ],
-)
-async def test_pasted_code_and_markup_are_not_the_users_words(
-    client: httpx.AsyncClient, runner: Runner, text: str
-) -> None:
-    await run(client, runner, said(text))
-    assert await listed(client) == []
 
 
 @pytest.mark.parametrize(
