@@ -21,7 +21,9 @@ from app.settings.settings import Settings
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_check import check_all
 from tests.support.ledger_model import Bank, Ledger, Memory, Revising
+from tests.support.ledger_talks import LEAST, Talks
 from tests.support.ledger_wire import undo_told, wire_bank, wire_revising, wire_ttl
+from tests.support.telling import WAYS
 
 EXAMPLES = settings().max_examples * 3 // 4
 STEPS = 20
@@ -82,6 +84,7 @@ class LedgerMachine(RuleBasedStateMachine):
         body = {"contextSpec": {"memoryBankConfig": wire_bank(bank)}}
         answer = self.bench.ask("POST", "reasoningEngines", body)
         self.engine = answer.json()["response"]["name"]
+        self.talks = Talks(self.bench, self.engine)
 
     @property
     def now(self) -> datetime:
@@ -219,6 +222,37 @@ class LedgerMachine(RuleBasedStateMachine):
     def generate_from_talk(self, scope: str, talk: list[str], revising: Revising) -> None:
         events = [{"content": {"role": "user", "parts": [{"text": text}]}} for text in talk]
         made = self.generated(scope, {"directContentsSource": {"events": events}}, revising)
+        self.follow(scope, made, revising)
+
+    @rule(
+        scope=scopes,
+        way=st.sampled_from(WAYS),
+        kind=st.sampled_from([None, None, "like", "home", "forget"]),
+        skipped=st.integers(0, 2),
+        revising=revisings,
+    )
+    def talk_again(
+        self, scope: str, way: str, kind: str | None, skipped: int, revising: Revising
+    ) -> None:
+        """Send a talk that was read again, or a window of it, perhaps with a turn more.
+
+        Whatever became of its memories, only the new turn does anything.
+        """
+        talk = self.talks.known(scope, way)
+        old = len(talk.lines)
+        new = [kind] if kind else []
+        if not old:
+            skipped, new = 0, ["home", "like", "forget", "like"]
+        first = min(skipped, max(old - LEAST, 0))
+        talk.say(self.now, *map(self.talks.new_line, new))
+        source = talk.source(self.bench, self.engine, first)
+        made = self.generated(scope, source, revising)
+        said = talk.lines[old:]
+        assert {fact for _, action, fact in made if action != "DELETED"} <= set(said)
+        assert said or not made
+        known = talk.sent(first) - len(said)
+        assert self.details.get("knownEventCount", 0) == known, (talk, self.details)
+        talk.read = self.now
         self.follow(scope, made, revising)
 
     @rule(
@@ -365,6 +399,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.bench.work()
         operation = self.bench.ask("GET", answer.json()["name"]).json()
         assert operation.get("done"), operation
+        self.details = operation["metadata"]
         stored = {
             row["memory_id"]: row["fact"] for row in self.bench.rows("select * from memories")
         }
