@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
+from typing_extensions import override
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
@@ -111,13 +112,22 @@ class ImportedMemory(CreateMemoryRequest):
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
     )
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "event_time", "etag"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "etag"})
 
     memory_id: MemoryId | None = _MEMORY_ID
     create_time: Timestamp | None = Field(None, description="Time of its creation; absent: now.")
     update_time: Timestamp | None = Field(
         None, description="Time of its last change; absent: `createTime`."
     )
+    event_time: Timestamp | None = Field(
+        None,
+        description="Time at which the fact was said; absent: it rests on the time of its last"
+        " change. Metadata that name a time come first.",
+    )
+
+    @override
+    def content(self) -> dict[str, Any]:
+        return {**super().content(), "event_time": self.event_time}
 
 
 class LineError(WireModel):

@@ -11,8 +11,10 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, after, history, listed, ok
+from tests.support.generation import run
+from tests.support.ingestion import event
 from tests.support.keys import client_with, make_key
-from tests.support.operations import USER
+from tests.support.operations import USER, path_of
 from tests.support.undo import undo
 
 _NDJSON = {"content-type": "application/x-ndjson"}
@@ -150,3 +152,58 @@ async def test_other_methods_ignore_times_as_before(
     ok(await client.post("/memories:batchCreate", json=batch))
     for name in "ab":
         assert times(ok(await client.get(f"/memories/{name}"))) == (after(clock), after(clock))
+
+
+_SAID, _EARLIER, _LATER = "2020-06-01T00:00:00Z", "2019-06-01T00:00:00Z", "2020-12-01T00:00:00Z"
+
+
+def _spoken(text: str, time: str) -> Json:
+    return {"directContentsSource": {"events": [event(text, time=time)]}}
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"eventTime": _SAID},
+        {"metadata": {"event_time": {"timestampValue": _SAID}}},
+        {"eventTime": _EARLIER, "metadata": {"event_time": {"timestampValue": _SAID}}},
+    ],
+)
+async def test_what_is_imported_rests_on_the_time_at_which_it_was_said(
+    client: httpx.AsyncClient, runner: Runner, named: Json
+) -> None:
+    await send(client, line("I live in Bergen.", "a", **_TIMES, **named))
+    assert ok(await client.get("/memories/a"))["eventTime"] == _SAID
+    await run(client, runner, _spoken("I live in Oslo.", _EARLIER))
+    assert await listed(client) == ["I live in Bergen."]
+    # Its last change elsewhere was later, but what was said counts.
+    await run(client, runner, _spoken("I live in Rome now.", _LATER))
+    assert await listed(client) == ["I live in Rome now."]
+
+
+async def test_an_exported_memory_comes_back_with_the_time_at_which_it_was_said(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, _spoken("I live in Oslo.", _SAID))
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    ok(await client.delete(path_of(memory["name"]), params={"permanent": "true"}))
+    answer = await send(client, {**memory, "memoryId": "a"})
+    assert answer["imported"] == 1
+    copied = ok(await client.get("/memories/a"))
+    kept = ("fact", "eventTime", "createTime", "updateTime")
+    assert {name: copied[name] for name in kept} == {name: memory[name] for name in kept}
+
+
+async def test_an_overwritten_memory_rests_on_the_line(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await send(client, line("I live in Oslo.", "a"))
+    await send(client, line("I live in Bergen.", "a", eventTime=_SAID), overwrite="true")
+    await run(client, runner, _spoken("I live in Rome now.", _LATER))
+    assert await listed(client) == ["I live in Rome now."]
+
+
+async def test_a_statement_of_the_future_is_refused(client: httpx.AsyncClient) -> None:
+    answer = await send(client, line("a", eventTime="2126-01-01T00:00:00Z"))
+    (error,) = answer["errors"]
+    assert error["error"]["message"] == "eventTime: must be at most 5 minutes ahead."

@@ -30,7 +30,7 @@ from app.memory.memories.schemas.memories import (
 from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Change, ChangeContext, Creation, Hold
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, Hold, time_said
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
@@ -287,6 +287,7 @@ class Creating:
 
 def _changing(row: MemoryRow, wanted: Creation) -> Change:
     """Return the change of a memory into the one that was to be created."""
+    is_said = time_said(wanted.content) is not None
     return Change(
         row=row,
         content=wanted.content,
@@ -294,7 +295,7 @@ def _changing(row: MemoryRow, wanted: Creation) -> Change:
         vector=wanted.vector,
         is_undeletion=row.delete_time is not None,
         times=wanted.times,
-        hold=Hold.SET,
+        hold=Hold.CLEAR if is_said else Hold.SET,
     )
 
 

@@ -105,7 +105,9 @@ def _times(imported: ImportedMemory, options: ImportOptions, now: datetime) -> T
         InvalidArgument: they cannot be; the field is named.
         PermissionDenied: the caller may not set them.
     """
-    created, updated = imported.create_time, imported.update_time
+    created, updated, said = imported.create_time, imported.update_time, imported.event_time
+    if said is not None and said > now + _AHEAD:
+        raise InvalidArgument.of_field("eventTime", "must be at most 5 minutes ahead.")
     field = "createTime" if updated is None else "updateTime"
     if created is None and updated is None:
         return None

@@ -161,6 +161,12 @@ def held_time(wanted: Change, moment: datetime) -> datetime | None:
     return moment if wanted.times is None else wanted.times.update_time
 
 
+def time_said(content: Mapping[str, Any]) -> datetime | None:
+    """Return the time at which content was said, which its metadata may name."""
+    named: datetime | None = named_in(content.get("user_metadata") or {}).get("event_time")
+    return named or content.get("event_time")
+
+
 def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:
     """Return the stored response of a write's operation; the memory's text is read later."""
     return {

@@ -30,6 +30,7 @@ from app.memory.memories.store.changes import (
     held_time,
     moment_of,
     response_of,
+    time_said,
 )
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
 from app.memory.memories.store.erasure import ErasedCounts
@@ -221,6 +222,8 @@ async def _insert(
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
     digest = scope_hash(new.scope)
     times = new.times or Times(writing.now, writing.now)
+    # Unless it was said at a time, its content was set elsewhere at that of its last change.
+    is_held = times.update_time != times.create_time and time_said(new.content) is None
     return {
         "engine_id": writing.engine.engine,
         "memory_id": new.memory_id or str(new_id(writing.now, bucket_of_hash(digest))),
@@ -232,8 +235,7 @@ def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
         **new.content,
         **_derived(new.content, writing.language),
         **vars(times),
-        # Its content was changed elsewhere at that time.
-        "held_time": times.update_time if times.update_time != times.create_time else None,
+        "held_time": times.update_time if is_held else None,
         "expire_time": new.expire_time,
     }
 

@@ -7,7 +7,7 @@ from app.memory.transfer.logic.memory_kinds import MEMORY
 
 _OWN = frozenset(
     {
-        *("version", "source", "position", "eventTime", "heldTime"),
+        *("version", "source", "position", "heldTime"),
         *("deleteTime", "recoverUntil"),
     }
 )
@@ -19,6 +19,9 @@ def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
     if values["delete_time"] is not None:
         return None
     encoded = MEMORY.encode([values[field.column] for field in MEMORY.fields])
+    if values["held_time"] is not None:
+        # Set by hand since it was said, so it rests on the time of its last change.
+        encoded.pop("eventTime", None)
     return {
         name: value for name, value in encoded.items() if name not in _OWN and value not in ({}, [])
     }
