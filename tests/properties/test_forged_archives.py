@@ -7,7 +7,6 @@ of the engine is answered, and every sweep runs without a row that fails.
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import httpx
@@ -22,7 +21,7 @@ from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.kinds import KINDS
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
-from tests.support.forgeries import BANKS, YOUNGER_LINES, Forgery, forged, forgeries, lines_of
+from tests.support.forgeries import NEWEST, Forgery, forged, forgeries, lines_of
 from tests.support.restores import GZIP
 
 _API = "http://test/v1beta1"
@@ -43,20 +42,17 @@ _LISTS = (
 )
 
 
-@pytest.mark.parametrize("bank", BANKS, ids=lambda bank: bank.name)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 async def test_a_forged_value_is_refused_or_harms_nobody(
     client: httpx.AsyncClient,
     resources: Resources,
     runner: Runner,
     clock: FixedClock,
-    bank: Any,
     kind: Kind,
     *,
     is_nightly: bool,
 ) -> None:
-    header, lines = lines_of(bank)
-    lines += map(dict, YOUNGER_LINES)
+    header, lines = lines_of(NEWEST)
     cases = list(forgeries(lines, kind))[:: 1 if is_nightly else _SHARE]
     empty = await _new_engine(client)
     before = ok(await client.get(empty))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.kernel.scopes import scope_hash
 from app.memory.transfer.logic import codecs
 from app.memory.transfer.logic.codecs import Codec
 from app.memory.transfer.logic.fields import Kind
@@ -23,20 +22,11 @@ from app.memory.transfer.logic.kinds import KINDS
 from app.memory.transfer.logic.memory_kinds import REVISION
 
 BANKS = sorted((Path(__file__).parents[1] / "data/archives/banks").glob("*.omb.gz"))
-"""An archive of a bank for each format, with lines of every kind."""
+"""An archive of a bank for each format, oldest first."""
+NEWEST = BANKS[-1]
+"""The one that has lines of every kind."""
 YOUNGER = frozenset({"readLine"})
-"""Kinds of lines that these archives lack, since they came later."""
-_SCOPE = {"user_id": "CanaryMoth"}
-YOUNGER_LINES: Sequence[Mapping[str, Any]] = [
-    {
-        "kind": "readLine",
-        "scopeHash": scope_hash(_SCOPE).hex(),
-        "digest": "0a" * 16,
-        "scope": _SCOPE,
-        "expireTime": "2026-04-15T12:00:00.000000Z",
-    },
-]
-"""A line of each of them."""
+"""Kinds of lines that the older archives lack, since they came later."""
 
 _DEEP: Any = "x"
 for _ in range(60):
@@ -45,6 +35,8 @@ _ODD: Sequence[Any] = [None, "", {"b": [1]}, 2**63 - 1, "9999-12-31T23:59:59Z"]
 _VALUES: Mapping[Codec, Sequence[Any]] = {
     codecs.TEXT: ["", " ", "\u0001/..", "x" * 30_000, "UNKNOWN", "9223372036854775807"],
     codecs.WHOLE: [0, 1, 2**31, 2**53, 2**63 - 1],
+    codecs.OFFSET: [-1439, 0, 60, 1440, 2**63],
+    codecs.PLACE: [-1e308, 0.0, 1e308],
     codecs.NUMBER: [0.0, 0.5, 1e308],
     codecs.FLAG: [True, False],
     codecs.OBJECT: [{}, {"X": {"b": [1]}}, {"a": "b"}, {"": None}, {"a": _DEEP}, {"a": 1e300}],

@@ -176,6 +176,8 @@ Position = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 """A place or a version, from 1."""
 Amount = Annotated[float, Field(ge=0, le=MAX_COUNT)]
 """A number that is not counted, such as a price."""
+Place = Annotated[float, Field(allow_inf_nan=False)]
+"""A place in an order that callers choose freely."""
 UtcOffset = Annotated[int, Field(gt=-24 * 60, lt=24 * 60)]
 """Minutes by which a clock is ahead of UTC."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]

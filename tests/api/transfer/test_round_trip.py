@@ -14,12 +14,14 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import register
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
-from tests.support.archives import export, raw_lines
+from tests.support.archives import export, of_kind, raw_lines
 from tests.support.bank import Json, ok
+from tests.support.ingestion import IDLE, event, ingest
 from tests.support.keys import client_with
 from tests.support.operations import create_memory
 from tests.support.person import CANARY, PERSON, fill
 from tests.support.restores import GZIP
+from tests.support.sessions import append, new_path
 from tests.support.summaries import BY_THREE
 from tests.support.totals import held, recounted
 
@@ -121,6 +123,23 @@ async def test_the_restored_engine_is_complete(
     assert CANARY in content.text
     await create_memory(filled, "Written afterwards.")
     assert await held(database) == await recounted(database)
+
+
+async def test_what_lies_before_zero_comes_back(client: httpx.AsyncClient) -> None:
+    """Clocks of America are behind UTC, and callers number places as they like."""
+    place = {"position": {"doubleValue": -1.5}, "source": {"stringValue": "diary"}}
+    await create_memory(client, "I like tea.", metadata=place)
+    path = await new_path(client)
+    await append(client, path, "Hello.", timestamp="2025-11-26T23:30:00-05:00")
+    text = event("I like milk.", time="2025-11-26T23:30:00-05:00")
+    await ingest(client, text, **IDLE)
+    archive = await export(client)
+    url, _ = await _restored(client, archive)
+    copied = await export(client, url=url)
+    for kind in ("memory", "event", "streamEvent"):
+        assert of_kind(copied, kind) == of_kind(archive, kind)
+    assert [one["utcOffset"] for one in of_kind(copied, "event")] == [-300]
+    assert [one["position"] for one in of_kind(copied, "memory")] == [-1.5]
 
 
 async def _undo(client: httpx.AsyncClient, runner: Runner, name: str) -> bool:

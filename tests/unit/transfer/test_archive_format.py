@@ -34,7 +34,9 @@ _HEADER = Header(
 _SAMPLES: dict[codecs.Codec, Any] = {
     codecs.TEXT: 'Grüße, "日本" \U0001f600 \\ \n {engine}',
     codecs.WHOLE: 2**62,
+    codecs.OFFSET: -300,
     codecs.NUMBER: 0.1,
+    codecs.PLACE: -1.5,
     codecs.FLAG: False,
     codecs.OBJECT: {"b": [1, 2.5, None, {"a": True}], "a": "ü"},
     codecs.OBJECTS: [{"x": 1}, {}],

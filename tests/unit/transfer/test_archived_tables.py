@@ -15,8 +15,8 @@ from app.process.metadata import metadata
 
 _OF_PYTHON: dict[type, set[Codec]] = {
     str: {codecs.TEXT},
-    int: {codecs.WHOLE, codecs.ID},
-    float: {codecs.NUMBER},
+    int: {codecs.WHOLE, codecs.ID, codecs.OFFSET},
+    float: {codecs.NUMBER, codecs.PLACE},
     bool: {codecs.FLAG},
     bytes: {codecs.HASH, codecs.DATA},
     datetime: {codecs.TIME},

@@ -10,11 +10,11 @@ from app.kernel.errors import ServiceError
 from app.kernel.names import MemoryName
 from app.kernel.wire.archived import (
     WITH_MASKS,
-    Amount,
     ArchivedRow,
     Ending,
     Moment,
     Past,
+    Place,
     Position,
     StoredId,
     Text,
@@ -57,7 +57,7 @@ class ArchivedContent(ArchivedRow):
     structured_content: Annotated[StructuredContent, AfterValidator(check_structured)] | None
     context: _LongText | None
     source: _ShortText | None
-    position: Amount | None
+    position: Place | None
     event_time: Moment | None
 
     @override

@@ -21,6 +21,7 @@ from app.kernel.wire.scalars import format_duration, parse_duration
 _NO_OFFSET = timedelta(0)
 _TIME_CHARS = len("2026-01-02T03:04:05.000006Z")
 _DIGITS = re.compile(r"[0-9]{1,19}")
+_DAY_MINUTES = 24 * 60
 _HALFVEC_HEAD_BYTES = 4
 _HALF_BYTES = 2
 
@@ -58,14 +59,27 @@ def _read_whole(value: Any) -> int:  # noqa: ANN401 - JSON
     return value
 
 
-def _read_number(value: Any) -> float:  # noqa: ANN401 - JSON
+def _read_offset(value: Any) -> int:  # noqa: ANN401 - JSON
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _DAY_MINUTES:
+        raise ValueError("must be a whole number of minutes, less than a day")
+    return value
+
+
+def _read_place(value: Any) -> float:  # noqa: ANN401 - JSON
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("must be a number")  # noqa: TRY004 - as `Codec` has it
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number) or number < 0:
+    if not math.isfinite(number):
+        raise ValueError("must be a number of 64 bits")
+    return number
+
+
+def _read_number(value: Any) -> float:  # noqa: ANN401 - JSON
+    number = _read_place(value)
+    if number < 0:
         raise ValueError("must be a number from 0 of 64 bits")
     return number
 
@@ -158,7 +172,11 @@ def _read_objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
 
 TEXT = Codec(None, _read_text)
 WHOLE = Codec(None, _read_whole)
+OFFSET = Codec(None, _read_offset)
+"""Minutes by which a clock is ahead of UTC; less than 0: it is behind."""
 NUMBER = Codec(None, _read_number)
+PLACE = Codec(None, _read_place)
+"""A place in an order, which may be before 0."""
 FLAG = Codec(None, _of_type(bool, "true or false"))
 OBJECT = Codec(None, _of_type(dict, "an object"))
 OBJECTS = Codec(None, _read_objects)

@@ -1,6 +1,6 @@
 """Kinds of lines with an engine and its memories, and the fields that many kinds have."""
 
-from app.memory.transfer.logic.codecs import ID, NUMBER, OBJECT, OBJECTS, TEXT, TIME, VECTOR, WHOLE
+from app.memory.transfer.logic.codecs import ID, OBJECT, OBJECTS, PLACE, TEXT, TIME, VECTOR, WHOLE
 from app.memory.transfer.logic.fields import ENGINE_ID, ArchiveField, Kind
 
 _CONTENT = (
@@ -13,7 +13,7 @@ _CONTENT = (
     ArchiveField("structured_content", OBJECT, is_nullable=True),
     ArchiveField("context", TEXT, is_nullable=True),
     ArchiveField("source", TEXT, is_nullable=True),
-    ArchiveField("position", NUMBER, is_nullable=True),
+    ArchiveField("position", PLACE, is_nullable=True),
     ArchiveField("event_time", TIME, is_nullable=True),
 )
 CREATE_TIME = ArchiveField("create_time", TIME)
