@@ -12,37 +12,11 @@ branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
 _WITH_OFFSET = ("session_events", "stream_events")
-_HOLD = """
-    update memories as memory set held_time = least(held.create_time, memory.update_time)
-    from (
-        select distinct on (engine_id, memory_id) engine_id, memory_id, create_time, is_by_hand
-        from (
-            select engine_id, memory_id, version, create_time,
-                author is null and extracted_memories = '[]' as is_by_hand,
-                action in ('ROLLED_BACK', 'UNDELETED') or (
-                    action = 'UPDATED' and lag(version) over history is not null
-                    and (fact, structured_content) is distinct from
-                        (lag(fact) over history, lag(structured_content) over history)
-                ) as is_set
-            from memory_revisions where action <> 'DELETED'
-            window history as (partition by engine_id, memory_id order by version)
-        ) as revision
-        where is_set order by engine_id, memory_id, version desc
-    ) as held
-    where held.is_by_hand and memory.engine_id = held.engine_id
-        and memory.memory_id = held.memory_id and memory.delete_time is null
-        and not memory.metadata ? 'event_time'
-"""
-"""Sets the time at which a person set the content last, where a kept revision tells of it.
-
-A generation names its author, and what it extracted.
-"""
 _ROWS = {"insert": ("new", "added", ""), "delete": ("old", "removed", "-")}
 
 
 def upgrade() -> None:
     op.add_column("memories", sa.Column("held_time", sa.DateTime(timezone=True), nullable=True))
-    op.execute(_HOLD)
     for table in _WITH_OFFSET:
         op.add_column(table, sa.Column("utc_offset", sa.SmallInteger(), nullable=True))
     op.create_table(
