@@ -16,6 +16,13 @@ _NO = re.compile(
     r"|^\W*(?:不是?|没有?|いいえ|いや|아니요?)(?=\W|$)",
     re.IGNORECASE,
 )
+_STANDS_FOR = re.compile(
+    r"^\W*(?:it|its|it's|that|that's|this|these|those|they|they're|he|he's|she|she's|mine|hers|theirs"
+    r"|es|das|dies\w*|er|sie|seine?r?|meine?[rs]?|él|ella|ell[oa]s|es[oae]|est[oae]|el mío|la mía"
+    r"|il|elle|ils|elles|c'est|ça|cela|le mien|la mienne|ele|ela|isso|é)(?!\w)"
+    r"|^\W*(?:それ|これ|あれ|那|这|它|他|她|그것|이것)",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
 
 
@@ -25,6 +32,11 @@ def answered(text: str) -> bool | None:
     if _YES.match(plain):
         return True
     return False if _NO.match(plain) else None
+
+
+def stands_for_another(text: str) -> bool:
+    """Return True if a text begins with a word that stands for something said before it."""
+    return _STANDS_FOR.match(straight(text)) is not None
 
 
 def without_answer(text: str) -> str:

@@ -50,7 +50,7 @@ class Candidate:
         dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
         doubtful: True if a model has to confirm it before it counts.
         context: the sentences around `source`; "" if they are not known.
-        question: the assistant's question, if the fact is a short answer to it.
+        question: the end of what the assistant said, if the fact may answer it.
         said_on: the day on which it was said, if known.
         said_at: the time at which it was said; None where times do not count.
         is_repeat: True if its line was perhaps read before, so that it only confirms.

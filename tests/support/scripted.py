@@ -13,6 +13,7 @@ Json = dict[str, Any]
 _TIME = r"((?: \d{4}-\d\d-\d\d)?(?: \d\d:\d\d)?)"
 _NEW = re.compile(rf"^(\d+)( FORGET)?{_TIME}(?: <[^<>]*>)*: (.*)$")
 _MEMORY = re.compile(rf"^(m\d+){_TIME}: (.*?)(?: \(before: .*\))?$")
+_MARKS = re.compile(r"[\[\]]")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class SecondPrompt:
     """The prompt of the second call, read.
 
     Attributes:
-        facts: the texts of new facts, in the order of their numbers.
+        facts: the texts of new facts, in the order of their numbers, without the marks in them.
         said: their days, with the time of day where it is shown.
         forgets: the numbers of those that are requests to forget.
         memories: the texts of memories, by the ids that they are shown under.
@@ -47,7 +48,7 @@ class SecondPrompt:
         facts = [_read(_NEW, line) for line in new.splitlines()]
         memories = [_read(_MEMORY, line) for line in known.strip("\n").splitlines()]
         return cls(
-            [fact for _, _, _, fact in facts],
+            [_MARKS.sub("", fact) for _, _, _, fact in facts],
             [said.strip() for _, _, said, _ in facts],
             frozenset(int(number) for number, forget, _, _ in facts if forget),
             {name: fact for name, _, fact in memories},

@@ -30,7 +30,7 @@ def settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def model(script: list[Reply]) -> ScriptedTextModel:
-    return ScriptedTextModel(script, max_input_tokens=1_890, media_types=["image/png"])
+    return ScriptedTextModel(script, max_input_tokens=1_960, media_types=["image/png"])
 
 
 @pytest.fixture

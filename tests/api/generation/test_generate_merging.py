@@ -48,7 +48,7 @@ async def test_a_merge_keeps_all_and_is_one_revision(
         "action": "UPDATED",
         "previousRevision": oldest["name"],
     }
-    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
+    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "4")
     assert newest["extractedMemories"] == [{"fact": COFFEE, "context": COFFEE}]
     assert newest["operation"] == operation["name"]
     assert newest["description"] == "mine"

@@ -25,7 +25,7 @@ async def test_a_fact_that_a_user_said_becomes_a_memory(
     assert operation["response"]["author"] == "scripted:1"
     metadata = operation["metadata"]
     assert metadata["author"] == "scripted:1"
-    assert metadata["promptVersion"] == "3"
+    assert metadata["promptVersion"] == "4"
     assert metadata["modelCallCount"] == 1
 
 
@@ -87,7 +87,7 @@ async def test_a_contradiction_replaces_the_memory(
         {"fact": "I love coffee now.", "context": "I love coffee now."}
     ]
     assert newest["author"] == "scripted:1"
-    assert newest["promptVersion"] == "3"
+    assert newest["promptVersion"] == "4"
     assert oldest["fact"] == "I love tea."
 
 

@@ -129,7 +129,7 @@ async def test_a_model_plans_and_its_costs_are_shown(
     assert (change["before"]["fact"], change["after"]["fact"]) == (PARIS, BERLIN)
     assert operation["response"]["author"] == "scripted:1"
     metadata = operation["metadata"]
-    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("3", 2)
+    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("4", 2)
     spent = metadata["inputTokenCount"] + 2 * metadata["outputTokenCount"]
     assert metadata["cost"] == {"amount": pytest.approx(spent / 1e6), "currency": "USD"}
 

@@ -142,7 +142,7 @@ async def test_a_model_fills_changes_and_clears(
     assert deleted["action"] == "DELETED"
     assert (await profile_of(client)).keys() == {"age", "pets", "tone"}
     newest = (await history(client, path_of(updated["memory"]["name"])))[0]
-    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "3")
+    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "4")
     assert newest["extractedMemories"] == [
         {"context": "I have a dog now", "structuredData": {"pets": ["dog"]}}
     ]

@@ -92,7 +92,7 @@ async def test_a_request_whose_every_decision_is_refused_is_told(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
     memory = await create_memory(client, "I have a cat and a boat.")
-    longer = "I have a cat, and the boat is one that I had before."
+    longer = "I have a cat, and the boat now belongs to Tom."
     script += [
         facts(forget("my boat", "forget my boat")),
         verdicts(verdict("replace", "m1", longer), verdict("delete", "m7")),

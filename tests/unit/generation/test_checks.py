@@ -1,5 +1,6 @@
 """Facts rest on users' words: exact checks drop, what only looks wrong has to be confirmed."""
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -153,11 +154,185 @@ def test_plain_statements_need_nobody_to_confirm_them(said: str, fact: str, quot
         ("Ah bravo, encore la pluie. J'adore la pluie.", "J'adore la pluie.", "J'adore la pluie"),
         # What is not to be kept.
         ("Off the record, I'm in debt.", "I am in debt.", "I'm in debt"),
+        ("I'm in debt. Please don't store that.", "I am in debt.", "I'm in debt"),
+        # What is told in confidence, if the fact does not say so.
         ("Unter uns: ich bin verschuldet.", "Ich bin verschuldet.", "ich bin verschuldet"),
     ],
 )
 def test_what_looks_wrong_has_to_be_confirmed(said: str, fact: str, quote: str) -> None:
     assert is_doubtful(found(sources(said), fact, quote))
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "quote"),
+    [
+        # A verb of the model's own before the user's words, and words with other endings.
+        ("Aisle seats, please.", "The user prefers aisle seats.", "Aisle seats, please"),
+        ("Call me Toby, please.", "I want to be called Toby.", "Call me Toby, please."),
+        ("I'm Maureen", "The user's name is Maureen.", "I'm Maureen"),
+        ("I'm 71.", "The user is 71 years old.", "I'm 71"),
+        ("I don't drink tea any more.", "I no longer drink tea.", "I don't drink tea any more"),
+        ("We run Postgres 15.", "The user's team runs PostgreSQL 15.", "We run Postgres 15"),
+        ("Antworte bitte immer kurz.", "Ich möchte kurze Antworten.", "Antworte bitte immer kurz"),
+        ("Wir wohnen in Kiel.", "Der Nutzer wohnt in Kiel.", "Wir wohnen in Kiel"),
+        ("Vivo en Cádiz.", "La usuaria vive en Cádiz.", "Vivo en Cádiz"),
+        ("moi c'est Luc.", "Je m'appelle Luc.", "moi c'est Luc"),
+        ("Я живу в Москве.", "Я живу в Москве.", "живу в Москве"),
+        (
+            "京都の大学で建築を勉強している美咲です。",
+            "私は京都の大学で建築を勉強しています。",
+            "建築を勉強している",
+        ),
+        # Dates and days that are worked out, and a condition that is kept.
+        ("I moved on Tuesday.", "I moved on 2026-01-13.", "I moved on Tuesday"),
+        ("I'd move if Tom came.", "I would move if Tom came.", "I'd move if Tom came"),
+        # A mark in another sentence of the line.
+        ("I live in York. If it rains, I'd go out.", "I live in York.", "I live in York"),
+        ("Maybe later. I have two cats.", "I have two cats.", "I have two cats"),
+        # What is told in confidence is said to be, and is one sentence of its line.
+        ("Unter uns: ich bin pleite.", "Vertraulich: ich bin pleite.", "ich bin pleite"),
+        ("Between us, I'm broke.", "I am broke (confidential).", "I'm broke"),
+        ("Between us, I'm broke. I sing in a choir.", "I sing in a choir.", "I sing in a choir"),
+        # A denial in another clause.
+        ("It's at eight, not at seven, in Rome.", "It is at eight in Rome.", "It's at eight"),
+    ],
+)
+def test_the_same_in_other_words_need_not_be_confirmed(said: str, fact: str, quote: str) -> None:
+    assert not is_doubtful(found(sources(said), fact, quote))
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "quote"),
+    [
+        ("I work at Lidl.", "I work at Lidl, and love it.", "I work at Lidl"),
+        ("I work at Lidl.", "I work at Lidl because of the pay.", "I work at Lidl"),
+        ("I live in Bonn.", "I live in Bonn with my wife.", "I live in Bonn"),
+        ("I have a dog.", "I have an elderly dog.", "I have a dog"),
+        ("Ich lehre Latein.", "Ich lehre Latein und bin sehr zufrieden.", "Ich lehre Latein"),
+        ("Canto los lunes.", "Canto los lunes y soy feliz.", "Canto los lunes"),
+        ("Je chante le lundi.", "Je chante le lundi avec ma mère.", "Je chante le lundi"),
+        ("我在杭州开茶馆。", "我在杭州开茶馆,非常喜欢。", "我在杭州开茶馆"),
+        # Somebody else, or an order, that the fact leaves out.
+        ("Henrik can't eat nuts.", "The user can't eat nuts.", "Henrik can't eat nuts"),
+        ("Tom and Ida are divorced.", "The user is divorced.", "Tom and Ida are divorced"),
+        ("The character Max has a limp.", "I have a limp.", "has a limp"),
+        ("Buy milk and eggs.", "I drink milk and eat eggs.", "Buy milk and eggs"),
+        ("I quit smoking.", "I smoke.", "I quit smoking"),
+        ("I almost bought a boat.", "I bought a boat.", "bought a boat"),
+    ],
+)
+def test_additions_have_to_be_confirmed(said: str, fact: str, quote: str) -> None:
+    assert is_doubtful(found(sources(said), fact, quote))
+
+
+@pytest.mark.parametrize("quote", ["It's 555 0199", "That's 555 0199"])
+def test_what_a_pronoun_stands_for_has_to_be_confirmed(quote: str) -> None:
+    given = sources("A: What is Nadia's phone?", f"{quote}.")
+    assert is_doubtful(found(given, "My phone is 555 0199.", quote, 1))
+    given = sources("My phone is new.", f"{quote}.")
+    assert not is_doubtful(found(given, "My phone is 555 0199.", quote, 1))
+
+
+def test_a_name_of_another_line_has_to_be_confirmed() -> None:
+    given = sources("My sister is Gwen.", "A: Any allergies?", "Sesame, badly.")
+    fact = "My sister Gwen is allergic to sesame."
+    assert is_doubtful(found(given, fact, "Sesame, badly", 2))
+    fact = "I am allergic to sesame."
+    assert not is_doubtful(found(given, fact, "Sesame, badly", 2))
+
+
+@pytest.mark.parametrize(
+    ("line", "fact", "quote", "shown"),
+    [
+        # What begins with a word that stands for another, whatever the length of its line.
+        (
+            "Right, sorry. Nadia has it. It's +49 30 5550142. And the deploy is at nine as always.",
+            *("The phone is +49 30 5550142.", "It's +49 30 5550142."),
+            ("What is the phone?", "Nadia has it. It's +49 30 5550142."),
+        ),
+        (
+            "We met in May. That's when we left the old town for good, and for Graz at last.",
+            *("We left for Graz in May.", "That's when we left the old town for good"),
+            (
+                "What is the phone?",
+                "We met in May. That's when we left the old town for good, and for Graz at last.",
+            ),
+        ),
+        (
+            "Yes, the blue one is mine, and I drive it to the office on each day of work.",
+            *("I drive the blue one to work.", "Yes, the blue one is mine, and I drive it"),
+            (
+                "What is the phone?",
+                "Yes, the blue one is mine, and I drive it to the office on each day of work.",
+            ),
+        ),
+        # What is short.
+        (
+            "I sing. Sopran, mostly. On Mondays we rehearse in the old hall by the river.",
+            *("I sing soprano.", "Sopran, mostly."),
+            ("What is the phone?", "I sing. Sopran, mostly."),
+        ),
+        # What stands alone is shown alone.
+        (
+            "I sing. On Mondays we rehearse in the old hall that stands down by the river.",
+            "We rehearse in the old hall on Mondays.",
+            "On Mondays we rehearse in the old hall that stands down by the river.",
+            (
+                "",
+                "On Mondays we rehearse in the old hall that stands down by the river.",
+            ),
+        ),
+    ],
+)
+def test_a_quote_that_leans_on_other_words_is_shown_with_them(
+    line: str, fact: str, quote: str, shown: tuple[str, str]
+) -> None:
+    given = sources("A: Thanks. What is the phone?", line)
+    (one,) = found(given, fact, quote, 1).candidates
+    question, context = shown
+    assert (one.question, one.context) == (question and f"Thanks. {question}", context)
+
+
+def test_the_user_s_line_before_is_shown_if_no_answer_stands_between() -> None:
+    given = sources("A: Hi!", "I have a boat. She is in Kiel.", "It's called Ida.")
+    (one,) = found(given, "My boat is called Ida.", "It's called Ida.", 2).candidates
+    assert one.context == "She is in Kiel. It's called Ida."
+    given = sources("I have a boat.", "A: Tell me more.", "It's called Ida.")
+    (one,) = found(given, "My boat is called Ida.", "It's called Ida.", 2).candidates
+    assert (one.question, one.context) == ("Tell me more.", "It's called Ida.")
+
+
+def test_a_long_answer_is_shown_by_its_end() -> None:
+    given = sources("A: " + "This is how it is done. " * 40 + "Any allergies?", "Peanuts.")
+    (one,) = found(given, "I am allergic to peanuts.", "Peanuts", 1).candidates
+    assert one.question.endswith("it is done. Any allergies?")
+    assert len(one.question) <= 200
+
+
+@pytest.mark.parametrize(
+    ("line", "quote", "context"),
+    [
+        ("I sold it. Then I bought a van! We drive it daily.", "sold it. Then I bought", 2),
+        ("I sold it. Then I bought a van! We drive it daily.", "it. Then I bought a van! We", 3),
+        ("Ich bin Ida. Ich wohne in Ulm. Dort lehre ich.", "Ich wohne in Ulm. Dort", (1, 3)),
+        ("我叫陈伟。我在杭州开茶馆。我喝咖啡。", "杭州开茶馆。我喝", (1, 3)),
+    ],
+)
+def test_all_sentences_that_a_quote_touches_are_its_context(
+    line: str, quote: str, context: int | tuple[int, int]
+) -> None:
+    first, last = (0, context) if isinstance(context, int) else context
+    parts = [part for part in re.split(r"(?<=[.!])\s|(?<=。)", line) if part]
+    assert sources(line).sentence(quote, 0) == " ".join(parts[first:last])
+
+
+def test_a_line_without_a_day_was_said_today_which_is_the_talk_s_last_day() -> None:
+    lines = (
+        TranscriptLine(0, is_users=True, text="I was ill yesterday."),
+        TranscriptLine(1, is_users=False, text="Oh!", time=datetime(2026, 1, 9, tzinfo=UTC)),
+    )
+    got = found(Sources(lines, GUIDE), "I was ill yesterday.", "ill yesterday")
+    assert got.candidates[0].fact == "I was ill yesterday (2026-01-08)."
 
 
 def test_a_short_answer_is_read_with_its_question() -> None:

@@ -1,6 +1,7 @@
 """A model's decisions are carried out within exact bounds, and no fact is lost on the way."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -138,6 +139,74 @@ def test_a_doubtful_fact_that_nobody_confirms_is_dropped() -> None:
     assert [one.reason for one in found.dropped] == ["NOT_VERIFIED"]
 
 
+def reply(**fields: object) -> FactVerdict:
+    """Return a verdict that has the given fields alone."""
+    return FactVerdict.model_validate({"fact": 0, **fields})
+
+
+@pytest.mark.parametrize("fields", [{}, {"action": "add"}, {"holds": None}])
+def test_a_reply_that_does_not_say_whether_a_fact_holds_confirms_nothing_doubtful(
+    fields: dict[str, object],
+) -> None:
+    found = judged([new("I own a yacht.", doubtful=True)], reply(**fields))
+    assert (found.verdicts, found.verified) == ([], 0)
+    assert [one.reason for one in found.dropped] == ["NOT_VERIFIED"]
+    found = judged([new("I like coffee.", TEA)], reply(**fields))
+    assert (told(found), found.dropped) == ([CREATED], [])
+    asked = judged([new("my tea", TEA, forget=True, doubtful=True)], reply(action="delete"))
+    assert asked.verdicts == []
+
+
+def test_one_of_several_verdicts_confirms_a_fact() -> None:
+    facts = [new("I sold my flat in Paris.", HOME, TEA, doubtful=True)]
+    found = judged(facts, says("delete", "m1"), reply(action="add"))
+    assert (found.verified, found.dropped) == (1, [])
+
+
+def test_a_reply_without_an_action_adds() -> None:
+    found = judged([new("I like coffee.", TEA, doubtful=True)], reply(holds=True, memory="m1"))
+    assert (told(found), found.verified) == ([CREATED], 1)
+
+
+@pytest.mark.parametrize("second", [says("delete", "m2"), says("replace", "m2", "I like coffee.")])
+def test_one_fact_may_concern_two_memories(second: FactVerdict) -> None:
+    found = judged([new("I left Paris, and like coffee.", HOME, TEA)], says("delete", "m1"), second)
+    assert [one.memory_id for one in found.verdicts if one.memory_id] == ["b", "a"]
+    assert found.refused == []
+
+
+def test_an_addition_of_the_model_s_own_is_cut() -> None:
+    nurse = new("I work as a nurse, and love it.", doubtful=True)
+    nurse.candidate = replace(nurse.candidate, context="I work as a nurse.")
+    found = judged([nurse], says("add", text="I work as a nurse."))
+    assert told(found) == [("CREATE", None, "I work as a nurse.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "I work as a doctor.", "I love it.", "I work.", "I work as a nurse, and love every day."],
+)
+def test_nothing_but_an_addition_is_cut(text: str) -> None:
+    nurse = new("I work as a nurse, and love it.", doubtful=True)
+    nurse.candidate = replace(nurse.candidate, context="I work as a nurse.")
+    found = judged([nurse], says("add", text=text))
+    assert told(found) == [("CREATE", None, "I work as a nurse, and love it.")]
+
+
+def test_a_denial_is_not_cut() -> None:
+    vegan = new("I do not eat tasty meat.")
+    vegan.candidate = replace(vegan.candidate, context="Meat is nothing I eat.")
+    found = judged([vegan], says("add", text="I do eat meat."))
+    assert told(found) == [("CREATE", None, "I do not eat tasty meat.")]
+
+
+def test_what_the_assistant_said_is_no_source_of_a_memory_s_text() -> None:
+    fact = new("I fly to Rome.", TEA)
+    fact.candidate = replace(fact.candidate, question="Your flight LX318 goes to Rome at 9?")
+    found = judged([fact], says("merge", "m1", "I like tea, and fly to Rome with LX318."))
+    assert refusals(found) == ["FOREIGN_NUMBER"]
+
+
 def test_several_facts_come_to_one_memory_by_the_same_text() -> None:
     facts = [new("I like coffee.", TEA), new("I like rum.", TEA, position=1)]
     text = "I like tea, coffee and rum."
@@ -186,7 +255,12 @@ def test_a_request_to_forget_may_take_a_part_of_a_memory() -> None:
     part = "My dog is called Rex."
     found = judged([new("where I live", both, forget=True)], says("replace", "m1", part))
     assert told(found) == [("UPDATE", "a", part)]
-    for text in ("I live in Paris, Rex, Rome and so on; this is long.", "I own a boat.", ""):
+    longer = "There is a dog of mine, a fine animal, that I have called Rex."
+    assert len(longer) > len(both.fact)
+    found = judged([new("where I live", both, forget=True)], says("replace", "m1", longer))
+    assert told(found) == [("UPDATE", "a", longer)]
+    nothing = both.fact.upper()
+    for text in ("I live in Paris, Rex, Rome.", "My dog Rex is 9.", "I own a boat.", nothing, ""):
         found = judged([new("where I live", both, forget=True)], says("replace", "m1", text))
         assert found.verdicts == []
         assert [one.reason for one in found.unmet] == ["REFUSED"]

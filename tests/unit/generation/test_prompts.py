@@ -120,13 +120,58 @@ def test_dates_are_those_of_the_time_zone() -> None:
     line = users("I went there yesterday.", 3, datetime(2026, 1, 10, 23, 30, tzinfo=UTC))
     there = guide(time_zone=ZoneInfo("Europe/Berlin"))
     assert conversation([line], guide()).splitlines() == [
-        "Today: 2026-01-15 Thu",
+        "Today: 2026-01-10 Sat",
         "3 U 2026-01-10 Sat: I went there yesterday.",
     ]
     assert conversation([line], there).splitlines() == [
-        "Today: 2026-01-16 Fri",
+        "Today: 2026-01-11 Sun",
         "3 U 2026-01-11 Sun: I went there yesterday.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("days", "today"),
+    [
+        ([None, None], "2026-01-15 Thu"),
+        ([10, 12], "2026-01-12 Mon"),
+        ([10, None], "2026-01-10 Sat"),
+    ],
+)
+def test_today_is_the_day_of_the_last_line_that_has_one(days: list[int | None], today: str) -> None:
+    lines = [
+        users("I swim.", turn, None if day is None else datetime(2026, 1, day, 9, tzinfo=UTC))
+        for turn, day in enumerate(days)
+    ]
+    assert conversation(lines, guide()).splitlines()[0] == f"Today: {today}"
+
+
+def test_the_first_prompt_says_what_is_kept_in_confidence_and_what_is_not() -> None:
+    told = extraction(guide())
+    assert '"keep it between us" makes one that says "confidential"' in told
+    assert "No facts:" in told
+    assert "what is off the record" in told.partition("No facts:")[2]
+    assert 'not off the record ("between us" holds)' in MERGE
+
+
+@pytest.mark.parametrize("topic", MANAGED_TOPICS)
+def test_each_managed_topic_has_an_example(topic: Topic) -> None:
+    told = extraction(guide(topics=(topic,)))
+    (line,) = (line for line in told.splitlines() if line.startswith(f"  {topic.label}: "))
+    assert line.endswith(")")
+
+
+def test_the_schema_asks_for_what_decides() -> None:
+    entry = small_schema(FactVerdicts)["properties"]["verdicts"]["items"]
+    assert {"fact", "holds", "action"} <= set(entry["required"])
+    assert entry["properties"]["holds"] == {"type": "boolean"}
+
+
+def test_words_that_are_none_of_the_user_s_are_marked() -> None:
+    fact = "I work at [Lidl] and really love it."
+    added = [(21, 27), (28, 32)]
+    assert [fact[start:end] for start, end in added] == ["really", "love"]
+    shown = merging([ShownFact(fact, "I work at Lidl.", added=added)], [])
+    assert shown.splitlines()[1] == ("0 <I work at Lidl.>: I work at (Lidl) and [really love] it.")
 
 
 @pytest.mark.parametrize("mark", ["\n", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])

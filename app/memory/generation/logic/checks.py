@@ -9,17 +9,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from app.kernel.text import clean, fold
+from app.language.answers import stands_for_another
 from app.language.dates import resolve
 from app.language.facts import Candidate, Topic
 from app.language.lexicon import language, latin
 from app.language.text import content
 from app.language.topics import classify
+from app.memory.generation.logic.additions import is_user
 from app.memory.generation.logic.doubts import is_doubtful, is_marked
 from app.memory.generation.logic.outcomes import Dropped, DropReason, RefusalReason
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedFact
 from app.memory.generation.logic.sources import Sources
-from app.memory.generation.logic.specifics import Origin, foreign, may_be_a_noun
+from app.memory.generation.logic.specifics import Origin, foreign, foreign_names, may_be_a_noun
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _PAIR = 2
@@ -64,10 +66,12 @@ class _Check:
         candidate = Candidate(
             fact, (), said.quote, turn, forget=said.forget, said_on=self.sources.day(turn)
         )
-        sentence = self.sources.sentence(said.quote, turn)
-        candidate = replace(candidate, context=sentence)
+        candidate = replace(candidate, context=self.sources.around(fact, said.quote, turn))
         if said.forget:
-            line = self.sources.said.get(turn, "")
+            line, sentence = (
+                self.sources.said.get(turn, ""),
+                self.sources.sentence(said.quote, turn),
+            )
             return replace(candidate, doubtful=is_marked(line, sentence))
         topics = _topics(said.topics, self._by_label, fact, self.guide.topics)
         if not topics:
@@ -85,35 +89,32 @@ class _Check:
 
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
         """Check the details of a fact, then look for marks of doubt."""
-        turn, sources = candidate.turn, self.sources
-        origin = sources.origin(turn)
-        details = list(foreign(candidate.fact, origin))
+        turn, quote, sources = candidate.turn, candidate.source, self.sources
+        details = list(foreign(candidate.fact, sources.origin(turn)))
         if details and not details[0].may_follow:
             reason: DropReason = (
                 "FOREIGN_DATE" if details[0].reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
             )
-            return Dropped(candidate.fact, candidate.source, reason, details[0].detail)
-        line = sources.said[turn]
-        answers = sources.is_short_answer(turn)
-        tongue = language(candidate.fact, language(line, "en"))
-        doubtful = (
-            bool(details)
-            or answers
-            or sources.affirms(turn)
-            or is_doubtful(
-                candidate.fact,
-                candidate.source,
-                line,
-                candidate.context,
-                content(origin.text, tongue),
-            )
+            return Dropped(candidate.fact, quote, reason, details[0].detail)
+        sentence, asked = sources.sentence(quote, turn), sources.answers(quote, turn)
+        doubtful = self._has_foreign_details(candidate, asked) or is_doubtful(
+            candidate.fact, quote, sources.said[turn], sentence, sources.words
         )
         return replace(
             candidate,
             fact=resolve(candidate.fact, sources.day(turn), language(candidate.fact)),
             doubtful=doubtful,
-            question=sources.question(turn) if answers or sources.affirms(turn) else "",
+            question=asked,
         )
+
+    def _has_foreign_details(self, candidate: Candidate, asked: str) -> bool:
+        """Return True if a detail is none of the user's, or a name none of the words around."""
+        fact, own = candidate.fact, self.sources.own(candidate.turn)
+        details = [one.detail for one in foreign(fact, own)]
+        if not stands_for_another(candidate.source):
+            around = ((candidate.context, own.said_on), (asked, own.said_on))
+            details += foreign_names(fact, Origin(around, own.said_on))
+        return any(not is_user(one) and not may_be_a_noun(one, fact) for one in details)
 
     @cached_property
     def _by_label(self) -> Mapping[str, Topic]:

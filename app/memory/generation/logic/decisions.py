@@ -8,8 +8,10 @@ of its own, so that no fact is lost.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.kernel.text import fold
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import ASKED
+from app.memory.generation.logic.additions import Said, is_without_additions
 from app.memory.generation.logic.checks import refusal
 from app.memory.generation.logic.outcomes import (
     Dropped,
@@ -51,11 +53,12 @@ class NewFact:
         return tuple(sorted(self.positions))
 
     def origin(self, memories: Sequence[str]) -> Origin:
-        """Return the texts that a text about it may be made from, memories included."""
+        """Return the texts that a text about it may be made from, memories included.
+
+        What an assistant said is none of them: what the user took from it is in the fact.
+        """
         candidate = self.candidate
-        return self.origin_of(
-            candidate.fact, candidate.source, candidate.context, candidate.question, *memories
-        )
+        return self.origin_of(candidate.fact, candidate.source, candidate.context, *memories)
 
     def origin_of(self, *texts: str) -> Origin:
         """Return texts as statements of the day of the fact."""
@@ -127,6 +130,7 @@ class _Decisions:
         self._gone: dict[int, DropReason] = {}
         self._taken_in: set[int] = set()
         self._effects: set[int] = set()
+        self._texts: dict[int, str] = {}
 
     def run(self) -> VerdictDecisions:
         for number, new in enumerate(self._facts):
@@ -134,10 +138,12 @@ class _Decisions:
         # A request to forget outweighs any other decision about the memory.
         for verdict in sorted(self._said, key=lambda verdict: not self._is_request(verdict.fact)):
             # For a request to forget, "known already" means that nothing is to be done.
-            is_idle = verdict.action == "add" or (
-                verdict.action == "same" and self._is_request(verdict.fact)
-            )
-            if verdict.fact not in self._gone and not is_idle:
+            is_request = self._is_request(verdict.fact)
+            if verdict.fact in self._gone or (verdict.action == "same" and is_request):
+                continue
+            if verdict.action == "add":
+                self._cut(verdict)
+            else:
                 self._carry_out(verdict)
         self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
         self._found.dropped = [
@@ -157,12 +163,19 @@ class _Decisions:
     def _confirm(self, number: int, new: NewFact) -> None:
         """Drop facts that the user did not say or mean, and doubtful facts left unconfirmed."""
         verdicts = [verdict for verdict in self._said if verdict.fact == number]
-        if any(not verdict.holds for verdict in verdicts):
+        if any(verdict.holds is False for verdict in verdicts):
             self._gone[number] = "NOT_SAID"
-        elif new.candidate.doubtful and not verdicts:
+        elif new.candidate.doubtful and not any(verdict.holds for verdict in verdicts):
             self._gone[number] = "NOT_VERIFIED"
         elif new.candidate.doubtful:
             self._found.verified += 1
+
+    def _cut(self, verdict: FactVerdict) -> None:
+        """Take a new fact without what the model has added to the user's words."""
+        candidate = self._facts[verdict.fact].candidate
+        said = Said(f"{candidate.context} {candidate.question}")
+        if is_without_additions(verdict.text, candidate.fact, said):
+            self._texts[verdict.fact] = verdict.text
 
     def _carry_out(self, verdict: FactVerdict) -> None:
         new = self._facts[verdict.fact]
@@ -206,7 +219,7 @@ class _Decisions:
             is_new = near.memory_id not in self._changes
             if is_new and self._left[True] == 0:
                 return "TOO_MANY_DELETES"
-            return self._refusal_of_shorten(new, verdict, near)
+            return self._refusal_of_part(new, verdict, near)
         related = (new.candidate.fact, near.fact)
         origin = new.origin([near.fact, *self._others(verdict)])
         return refusal(verdict.text, origin, self._shown_texts(new), related)
@@ -223,14 +236,14 @@ class _Decisions:
             return "CONFLICT"
         return "TOO_MANY_DELETES" if self._left[is_request] == 0 else None
 
-    def _refusal_of_shorten(
+    def _refusal_of_part(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
-        """Return the reason to refuse a shortened text, or None.
+        """Return the reason to refuse a memory's text without what is to be forgotten, or None.
 
-        A request to forget may remove a part of a memory, but may add nothing.
+        It may be worded freely, but may add no name, number or date.
         """
-        if verdict.action != "replace" or len(verdict.text) >= len(near.fact):
+        if verdict.action != "replace" or fold(verdict.text) == fold(near.fact):
             return "BAD_LENGTH"
         origin = new.origin_of(near.fact)
         return refusal(verdict.text, origin, origin, (near.fact,))
@@ -291,7 +304,12 @@ class _Decisions:
 
     def _creations(self) -> list[Verdict]:
         return [
-            Verdict("CREATE", new.ordered_positions, "new", fact=new.candidate.fact)
+            Verdict(
+                "CREATE",
+                new.ordered_positions,
+                "new",
+                fact=self._texts.get(number, new.candidate.fact),
+            )
             for number, new in enumerate(self._facts)
             if number not in self._gone
             and number not in self._taken_in

@@ -5,12 +5,25 @@ generous, and a false alarm costs some tokens.
 """
 
 import re
+from collections.abc import Sequence
+from itertools import islice
 
 from app.kernel.text import fold
+from app.language.answers import answered, stands_for_another
 from app.language.lexicon import language
 from app.language.sentences import CLAUSE
+from app.language.stances import affirms
 from app.language.statements import is_talk
-from app.language.text import content, negated, straight
+from app.language.text import straight
+from app.language.tongues import PHRASES
+from app.memory.generation.logic.additions import (
+    Said,
+    added,
+    adds_to,
+    is_idle,
+    shares_a_word,
+    touched,
+)
 
 _LONG_LINE = 400
 """Characters; a longer line is often pasted text."""
@@ -20,15 +33,42 @@ def _words(text: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{text})\b", re.IGNORECASE)
 
 
-_MARKS = (
+_OF_SENTENCE = (
     # A condition, a wish or an exaggeration.
     _words(
-        r"if|would|could|imagine|wish|suppose|pretend|hypothetical\w*|dream\w*"
-        r"|wenn|falls|würde\w*|wäre\w*|hätte\w*|könnte\w*|stell dir vor|angenommen|wünsch\w*"
-        r"|si|ojalá|imagin\w+|quisiera|sería|tendría|tuviera|\w+ría|sueño con"
-        r"|aimerais|voudrais|serais?|aurais?|supposons|rêve|\w+r(?:ais|ait|ions)"
+        r"if|would|could|wish|wenn|falls|würde\w*|wäre\w*|hätte\w*|könnte\w*|wünsch\w*|si|ojalá"
+        r"|quisiera|sería|tendría|tuviera|\w+ría|sueño con|aimerais|voudrais|serais?|aurais?"
+        r"|\w+r(?:ais|ait|ions)|\w+'d(?! (?:like|love|prefer|rather)\b)"
     ),
-    re.compile(r"\b\w+'d\b", re.IGNORECASE),
+    # Somebody else's words.
+    _words(
+        r"(?<!\bI )(?:said|told)|sa(?:ys?)|tells|according to|claims?|thinks?|sagt\w*|gesagt"
+        r"|meint\w*|laut|erzähl\w*|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
+    ),
+    # Not sure, or over.
+    _words(
+        r"maybe|perhaps|might|probably|guess|suspect|reckon|assume|i (?:think|believe)|not sure"
+        r"|almost|nearly|thinking (?:about|of)|considering|beinahe|überleg\w*|casi|presque"
+        r"|for a friend|vielleicht|womöglich|wohl|glaub\w*|denk\w*|vermut\w*|quizás?|tal vez|creo"
+        r"|supongo|a lo mejor|peut-être|sans doute|crois|suppose"
+    ),
+    _words(
+        r"used to|formerly|früher|damals|ehemals|antes(?! de)|solía\w*|autrefois"
+        r"|avant(?! (?:d|l|m))"
+    ),
+    # In confidence, which the fact has to say.
+    _words(
+        r"between (?:us|you and me)|confidential\w*|unter uns|vertraulich\w*|entre nosotros"
+        r"|entre tú y yo|confidencial\w*|entre nous|confidentiel\w*"
+    ),
+)
+"""Marks that reach no farther than their sentence."""
+_OF_LINE = (
+    # A daydream, which may begin sentences before.
+    _words(
+        r"imagine|suppose|pretend|hypothetical\w*|dream\w*|stell dir vor|angenommen|imagin\w+"
+        r"|supposons|rêve"
+    ),
     # Laughter and irony: also a praise beside a mishap ("Great, another strike").
     _words(
         r"(?:ha){2,}h?|lol|lmao|rofl|jk|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}|scherz|spaß"
@@ -48,7 +88,9 @@ _MARKS = (
     ),
     re.compile(r"\b(?!I\b)[A-ZÄÖÜÁÉÍÓÚÑ]{3,}\b.*!|[\U0001f600-\U0001f64f\U0001f923]|\s/s\b"),
     # Quoted or pasted text, code and logs.
-    re.compile(r"[\"\u201c\u201d\u201e\u00ab\u00bb`{}]|(?:^|\s)'[^']+'(?!\w)|(?:^|\n)\s*[>#]"),
+    re.compile(
+        r"\"[^\"]+\"|^\W*\"|[\u201c\u201d\u201e\u00ab\u00bb`{}]|(?:^|\s)'[^']+'(?!\w)|(?:^|\n)\s*[>#]"
+    ),
     re.compile(r"\d{1,2}:\d{2}:\d{2}|\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Traceback)\b"),
     re.compile(r"\n[\w-]+:\s|\w\(\)|\s(?:#|//)\s"),
     _words(
@@ -60,51 +102,38 @@ _MARKS = (
     _words(
         r"summari[sz]\w*|translat\w*|proofread\w*|rewrite|rephrase|reply to|write (?:a|an|me)|solve"
         r"|the question is|exercise|homework|for example|e\.g\.|dialog(?:ue?)?|role-? ?play\w*"
-        r"|story|poem|lyrics|zusammenfass\w*|fass\w*|übersetz\w*|korrigier\w*|schreib\w*|löse"
+        r"|story|novel|poem|lyrics|zusammenfass\w*|fass\w*|übersetz\w*|korrigier\w*|schreib\w*|löse"
         r"|aufgabe|beispiel|rollenspiel|geschichte|gedicht|resum\w*|résum\w*|traduc\w*|tradui\w*"
         r"|corrig\w*|escrib\w*|escríb\w*|resuelv\w*|ejercicio|ejemplo|diálogo|juego de rol|cuento"
         r"|poema|écri\w*|exercice|exemple|jeu de rôle|histoire|poème"
     ),
-    # Somebody else's words.
+    # Not to be kept.
     _words(
-        r"sa(?:id|ys?)|told|tells|according to|claims?|thinks?|sagt\w*|gesagt|meint\w*|laut"
-        r"|erzähl\w*|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
-    ),
-    # Not sure, over, or not to be kept.
-    _words(
-        r"maybe|perhaps|might|probably|guess|suspect|reckon|assume|i (?:think|believe)|not sure"
-        r"|for a friend|vielleicht|womöglich|wohl|glaub\w*|denk\w*|vermut\w*|quizás?|tal vez|creo"
-        r"|supongo|a lo mejor|peut-être|sans doute|crois|suppose"
-    ),
-    _words(r"used to|formerly|früher|damals|ehemals|antes|solía\w*|autrefois|avant"),
-    _words(
-        r"off the record|between (?:us|you and me)|(?:don't|do not) (?:store|save|record|remember"
-        r"|keep|note)|unter uns|nicht (?:speichern|merken|notieren)|entre nosotros|entre tú y yo"
-        r"|no (?:guardes|anotes|recuerdes)|entre nous|(?:ne|n') ?\w+ pas (?:ça|cela)"
+        r"off the record|(?:don't|do not) (?:store|save|record|remember|keep|note)"
+        r"|nicht (?:speichern|merken|notieren)|no (?:guardes|anotes|recuerdes)"
+        r"|(?:ne|n') ?\w+ pas (?:ça|cela)"
     ),
 )
 _SELF = _words(
     r"i|i'\w+|me|myself|we|us|ich|mich|mir|wir|uns|yo|mí|me|conmigo|nos|nosotr[oa]s|je|j'\w+|moi"
     r"|m'\w+|nous|on"
 )
-_OWN = _words(r"my|mine|our|ours|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos")
+_OWNED = re.compile(
+    r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
+)
 _OF_USER = re.compile(
     r"^\W*(?:(?:the|this) user(?!['\u2019])|(?:der|die) (?:be)?nutzer(?:in)?|(?:el|la) usuari[oa]"
     r"|l['\u2019]utilisat(?:eur|rice)|I|we|ich|wir|yo|je|nous)\b|^\W*j['\u2019]",
     re.IGNORECASE,
 )
-_OF_USERS_OWN = re.compile(
-    r"^\W*(?:(?:the|this) user['\u2019]s|my|our|mein|unser|mi|mon|ma)\b", re.IGNORECASE
-)
-_USER = (
-    content("user users us", "en")
-    | content("Nutzer Nutzerin Benutzer Benutzerin", "de")
-    | content("usuario usuaria", "es")
-    | content("utilisateur utilisatrice", "fr")
+_WORD = re.compile(r"[^\W_]+")
+_OTHERS = re.compile(
+    r"^\W*(?:(?:and|but|und|aber|y|pero|et|mais)\s)?(?:s?he|they|er|sie|él|ella|ell[oa]s|ils?|elles?)\b",
+    re.IGNORECASE,
 )
 
 
-def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: frozenset[str]) -> bool:
+def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: Said) -> bool:
     """Return True if the model must confirm a fact.
 
     Args:
@@ -112,38 +141,62 @@ def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: frozenset
         quote: the user's words that it rests on.
         line: the whole line of the quote.
         sentence: the sentences of the quote.
-        said: the stems of all texts that it may be made from.
+        said: the words of all the user's lines.
     """
-    tongue = language(fact, language(line, "en"))
+    pieces = CLAUSE.split(straight(sentence))
+    clauses = [pieces[at] for at in touched(pieces, quote)] or [sentence]
     return (
-        is_marked(line, sentence)
+        is_marked(line, sentence, fact)
         or "?" in sentence
-        or negated(fact) != negated(sentence)
-        or _is_of_another(fact, _clauses(quote, straight(sentence)))
-        or not content(fact, tongue) - _USER <= said
-        or is_talk(fact, tongue)
+        or _contradicts(fact, clauses)
+        or _is_of_another(fact, clauses)
+        or adds_to(fact, said)
+        or (stands_for_another(quote) and bool(added(fact, said)))
+        or not shares_a_word(fact, Said(sentence))
+        or is_talk(fact, language(fact, language(line, "en")))
     )
 
 
-def _clauses(quote: str, sentence: str) -> str:
-    """Return the clauses of a sentence that contain the quote."""
-    wanted = fold(quote)
-    near = [
-        clause
-        for clause in CLAUSE.split(sentence)
-        if wanted in fold(clause) or fold(clause) in wanted
-    ]
-    return " ".join(near) or sentence
+def _contradicts(fact: str, clauses: Sequence[str]) -> bool:
+    """Return True if a fact denies what its clauses affirm, or the reverse."""
+    about = [clause for clause in clauses if shares_a_word(fact, Said(clause))] or clauses
+    return set(map(affirms, about)).isdisjoint(map(affirms, CLAUSE.split(fact)))
 
 
-def _is_of_another(fact: str, said: str) -> bool:
-    """Return True if a fact is about the user, but its clauses do not speak of them."""
-    if _OF_USER.search(fact):
-        return not _SELF.search(said)
-    return bool(_OF_USERS_OWN.search(fact)) and not (_SELF.search(said) or _OWN.search(said))
+def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
+    """Return True if a fact is about the user, but the clauses of its quote are not.
+
+    They begin with somebody else, or with an order ("Buy milk"), that the fact leaves out.
+    """
+    said = " ".join(clauses)
+    if not _OF_USER.search(fact) or _speaks_of_self(_OWNED.sub(" ", said)):
+        return False
+    named = Said(fact)
+    others = [owned[1] for owned in _OWNED.finditer(said)]
+    others += _first_words(clauses[0])
+    return any(map(_OTHERS.match, clauses)) or not all(named.has(fold(one)) for one in others)
 
 
-def is_marked(line: str, sentence: str) -> bool:
-    """Return True if a line, or the sentence of a quote, may be play, irony or pasted text."""
-    around = f"{straight(line)}\n{straight(sentence)}"
-    return len(line) > _LONG_LINE or any(mark.search(around) for mark in _MARKS)
+def _speaks_of_self(text: str) -> bool:
+    # Spanish verbs need no pronoun.
+    is_spanish = language(text, "en") == "es"
+    return bool(_SELF.search(text) or (is_spanish and PHRASES["es"].first.search(text)))
+
+
+def _first_words(clause: str) -> list[str]:
+    """Return the first word of a clause that has content, if any."""
+    words = (word for word in _WORD.findall(clause) if answered(word) is None)
+    return list(islice((word for word in words if not is_idle(word)), 1))
+
+
+def is_marked(line: str, sentence: str, fact: str = "") -> bool:
+    """Return True if a line, or the sentence of a quote, may be play, irony or pasted text.
+
+    What the fact says as well, such as a condition, is no mark of the sentence.
+    """
+    line, sentence, fact = straight(line), straight(sentence), straight(fact)
+    return (
+        len(line) > _LONG_LINE
+        or any(mark.search(sentence) and not mark.search(fact) for mark in _OF_SENTENCE)
+        or any(mark.search(line) for mark in _OF_LINE)
+    )

@@ -28,14 +28,17 @@ class Shown:
 
     def restored(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Return the verdicts with texts that the model has left alone as they are."""
-        new = {one.ordered_positions: one.candidate.fact for one in self.facts}
+        new = {
+            (masked.ordered_positions, masked.candidate.fact): one.candidate.fact
+            for one, masked in zip(self.facts, self.masked, strict=True)
+        }
         stored = {
             (was.memory_id, seen.fact): was.fact
             for one, masked in zip(self.facts, self.masked, strict=True)
             for was, seen in zip(one.near, masked.near, strict=True)
         }
         return [
-            replace(verdict, fact=new.get(verdict.candidates, verdict.fact))
+            replace(verdict, fact=new.get((verdict.candidates, verdict.fact), verdict.fact))
             if verdict.action == "CREATE"
             else replace(
                 verdict, fact=stored.get((verdict.memory_id or "", verdict.fact), verdict.fact)

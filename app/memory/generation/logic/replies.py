@@ -7,6 +7,7 @@ fields.
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import SkipJsonSchema
 
 
 class _Reply(BaseModel):
@@ -65,11 +66,14 @@ DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
 class FactVerdict(_Reply):
     """A judgement of one new fact, and its effect on one memory that was shown.
 
-    `memory` is the id of that memory, or, for a request to forget, the number of a new fact.
+    `memory` is the id of that memory, or, for a request to forget, the number of a new fact. The
+    schema requires `holds` and `action`; a reply without them is taken as far as it goes.
     """
 
+    model_config = ConfigDict(json_schema_extra={"required": ["fact", "holds", "action"]})
+
     fact: int
-    holds: bool = True
+    holds: bool | SkipJsonSchema[None] = None
     action: DecisionAction = "add"
     memory: str = ""
     text: str = ""

@@ -1,23 +1,26 @@
 """Lookup of quotes in a chunk of a conversation (pure)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
 from app.kernel.text import fold
-from app.language.answers import answered
+from app.language.answers import answered, stands_for_another
 from app.language.dates import day_in
 from app.language.sentences import sentences
+from app.memory.generation.logic.additions import Said, touched
 from app.memory.generation.logic.chunks import TranscriptLine
-from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.prompts import Guide, latest
 from app.memory.generation.logic.specifics import Origin
 
 _MIN_QUOTE_CHARS = 2
 _WHOLE_WORDS_BELOW = 4
 """Quotes below this length must match whole words: "no" is in "now"."""
-SHORT_ANSWER_WORDS = 6
-"""Most words of an answer that is read together with the question before it."""
+_SHORT_QUOTE_WORDS = 6
+_SHORT_QUOTE_CHARS = 40
+"""Most words and characters of a quote that is read together with the words before it."""
+_MAX_ANSWERED_CHARS = 200
+"""Characters of what a quote answers, from the end: there it is asked."""
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
@@ -67,25 +70,54 @@ class Sources:
 
     def day(self, turn: int) -> date:
         """Return the day of a turn; today if the turn has no time."""
-        return day_in(self.guide.time_zone, self.times.get(turn) or self.guide.now)
+        time = self.times.get(turn) or latest(self.lines, self.guide)
+        return day_in(self.guide.time_zone, time)
 
     def sentence(self, quote: str, turn: int) -> str:
-        """Return the sentences of a turn that contain the quote."""
-        wanted, text = fold(quote), self.said.get(turn, "")
-        spoken = [sentence.text for sentence in sentences(text)]
-        near = [
-            sentence for sentence in spoken if wanted in fold(sentence) or fold(sentence) in wanted
-        ]
-        return " ".join(near) or text
+        """Return the sentences of a turn that the quote touches, first to last."""
+        spoken = self._sentences(turn)
+        return " ".join(spoken[at] for at in touched(spoken, quote)) or self.said.get(turn, "")
 
-    def is_short_answer(self, turn: int) -> bool:
-        """Return True if a turn must be read together with the question before it."""
-        is_short = len(self.said.get(turn, "").split()) <= SHORT_ANSWER_WORDS
-        return is_short and bool(self.question(turn))
+    def around(self, fact: str, quote: str, turn: int) -> str:
+        """Return the sentences of a quote; if it leans on others, with the user's before them."""
+        spoken = self._sentences(turn)
+        at = touched(spoken, quote)
+        if fold(fact) == fold(quote) or not self._leans(quote) or not at:
+            return self.sentence(quote, turn)
+        if at.start:
+            before = spoken[at.start - 1 : at.start]
+        else:
+            before = self._sentences(self._line_before(turn))[-1:]
+        return " ".join([*before, self.sentence(quote, turn)])
 
-    def affirms(self, turn: int) -> bool:
+    def answers(self, quote: str, turn: int) -> str:
+        """Return the assistant's last sentences before a turn if a quote may answer them."""
+        told: list[str] = []
+        left = _MAX_ANSWERED_CHARS if self._leans(quote) else 0
+        for sentence in reversed(list(sentences(self._before(turn)))):
+            if left <= 0 or (told and len(sentence.text) > left):
+                break
+            told.insert(0, sentence.text[-left:])
+            left -= len(sentence.text) + 1
+        return " ".join(told)
+
+    def _leans(self, quote: str) -> bool:
+        """Return True if a quote may need other words to be understood."""
+        has_few_words = len(quote.split()) <= _SHORT_QUOTE_WORDS
+        is_short = has_few_words and len(quote) <= _SHORT_QUOTE_CHARS
+        return is_short or answered(quote) is not None or stands_for_another(quote)
+
+    def _line_before(self, turn: int) -> int:
+        """Return the turn of the user's line before another with no answer in between, or -1."""
+        earlier = [line for line in self.lines if line.turn < turn]
+        return earlier[-1].turn if earlier and earlier[-1].is_users else -1
+
+    def _sentences(self, turn: int) -> list[str]:
+        return [sentence.text for sentence in sentences(self.said.get(turn, ""))]
+
+    def _affirms(self, turn: int) -> bool:
         """Return True if a turn by itself agrees with the words before it ("yes")."""
-        return answered(self.said.get(turn, "")) is True and bool(self._before(turn))
+        return answered(self.said.get(turn, "")) is True
 
     def question(self, turn: int) -> str:
         """Return the assistant's last words before a turn if they ask something, else ""."""
@@ -97,18 +129,31 @@ class Sources:
         return " ".join(line.text for line in earlier if line.turn == earlier[-1].turn)
 
     @cached_property
+    def words(self) -> Said:
+        """The words of all the user's lines."""
+        return Said(" . ".join(self.said.values()))
+
+    @cached_property
+    def _own(self) -> dict[date, Origin]:
+        return {}
+
+    @cached_property
     def _origins(self) -> dict[int, Origin]:
         return {}
 
     def origin(self, turn: int) -> Origin:
         """Return everything that a fact of a turn may be made from; it is put together once."""
         if turn not in self._origins:
-            self._origins[turn] = Origin(tuple(self._texts(turn)), self.day(turn))
+            own = self.own(turn)
+            context = self._before(turn) if self._affirms(turn) else self.question(turn)
+            both = Origin((*own.said, (context, own.said_on)), own.said_on)
+            self._origins[turn] = both if context else own
         return self._origins[turn]
 
-    def _texts(self, turn: int) -> Iterator[tuple[str, date]]:
-        for other, text in self.said.items():
-            yield text, self.day(other)
-        context = self._before(turn) if self.affirms(turn) else self.question(turn)
-        if context:
-            yield context, self.day(turn)
+    def own(self, turn: int) -> Origin:
+        """Return the user's lines alone, for facts of the day of a turn."""
+        day = self.day(turn)
+        if day not in self._own:
+            said = tuple((text, self.day(other)) for other, text in self.said.items())
+            self._own[day] = Origin(said, day)
+        return self._own[day]

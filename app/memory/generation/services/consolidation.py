@@ -13,6 +13,7 @@ from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
 from app.language.tokens import estimate_tokens_of_bytes
+from app.memory.generation.logic.additions import Said, added
 from app.memory.generation.logic.decisions import (
     MAX_SHOWN_CHARS,
     Caps,
@@ -188,13 +189,15 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
     """Return a fact as the model sees it, with the user's words unless it repeats them."""
     around = candidate.context or candidate.source
     said = "" if fold(around) == fold(candidate.fact) else around[:_MAX_CONTEXT_CHARS]
+    is_marked = said and candidate.doubtful and not candidate.forget
     return ShownFact(
         candidate.fact,
         said,
-        candidate.question[:_MAX_CONTEXT_CHARS],
+        candidate.question,
         candidate.said_on,
         candidate.said_at,
         candidate.forget,
+        added(candidate.fact, Said(f"{candidate.question} {said}")) if is_marked else (),
     )
 
 

@@ -1,0 +1,194 @@
+"""Comparison of the words of a fact with the words that a user said (pure).
+
+Two words are alike that are equal or begin alike ("allergic", "allergies"), so that no list of
+endings is needed. In scripts without blanks, a third of the pairs of characters must be alike.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.kernel.text import fold
+from app.language.lexicon import LEXICONS, NEGATIONS, language, word_set
+from app.language.profile_words import MONTHS
+from app.language.sentences import CLAUSE
+from app.language.text import content, negated, stem, straight
+from app.language.wording import ROLES
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WITHOUT_APOSTROPHES = re.compile(r"[^\W_]+")
+_WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af]")
+_PHRASE = re.compile(
+    CLAUSE.pattern + r"|[\u3001\u3002\uff0c\uff1b\uff1a]|,(?=[^\s\d])"
+    rf"|\s(?:because|who|which|where|weil|porque|parce|{'|'.join(sorted(ROLES))})\s",
+    re.IGNORECASE,
+)
+_BEGINNING = 3
+"""Least letters that two words must have alike."""
+_ENDING = {4: 1, 5: 1}
+"""Letters at the end of a word that may differ, by its length; of a longer one two."""
+_LONG_ENDING = 2
+_LEAST_PAIRS = 3
+"""One pair of so many must be alike."""
+_USER = (
+    content("user users us", "en")
+    | content("Nutzer Nutzers Nutzerin Benutzer Benutzerin", "de")
+    | content("usuario usuaria", "es")
+    | content("utilisateur utilisatrice", "fr")
+)
+_ARTICLES = word_set("""
+    a an the my our his her its their ein eine einen einem einer mein meine meinen meiner der die
+    das un una el la los las mi mis su sus une le les mon ma mes son sa ses
+    """)
+"""Words before an attribute: what stands between them and a noun says more of it."""
+_Kind = Literal["said", "added", "idle", "article"]
+
+
+def is_user(word: str) -> bool:
+    """Return True if a folded word is one for the user in the third person."""
+    return any(stem(word, tongue) in _USER for tongue in LEXICONS)
+
+
+def is_idle(word: str) -> bool:
+    """Return True if a word has no content in one of the known languages."""
+    return any(fold(word) in lexicon.stops for lexicon in LEXICONS.values())
+
+
+def touched(pieces: Sequence[str], quote: str) -> range:
+    """Return the positions of the pieces of a text that a quote touches, first to last.
+
+    The range is empty if the quote is not in the text.
+    """
+    ends: list[int] = []
+    whole = " "
+    for piece in pieces:
+        whole += f"{fold(piece)} "
+        ends.append(len(whole) - 1)
+    wanted = fold(quote)
+    at = whole.find(f" {wanted} ") + 1 or whole.find(wanted)
+    if at < 0 or not wanted:
+        return range(0)
+    first = sum(end <= at for end in ends)
+    return range(first, sum(end < at + len(wanted) for end in ends) + 1)
+
+
+class Said:
+    """The words of a text, to look up those of a fact."""
+
+    def __init__(self, text: str) -> None:
+        plain = straight(text)
+        found = [*_WORD.findall(plain), *_WITHOUT_APOSTROPHES.findall(plain)]
+        self._words = frozenset(map(_folded, found))
+        self._alike: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self._words:
+            self._alike[word[:_BEGINNING]].append(word)
+        self._squashed = "".join(map(fold, plain.split()))
+
+    def has(self, word: str) -> bool:
+        """Return True if a folded word, or one that is alike, is in the text."""
+        if word in self._words:
+            return True
+        if _WITHOUT_BLANKS.search(word):
+            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+            return sum(pair in self._squashed for pair in pairs) * _LEAST_PAIRS >= len(pairs)
+        return any(_are_alike(word, other) for other in self._alike.get(word[:_BEGINNING], ()))
+
+
+def _folded(word: str) -> str:
+    return fold(word.removesuffix("'s"))
+
+
+def _are_alike(word: str, other: str) -> bool:
+    shorter = min(len(word), len(other))
+    alike = shorter - _ENDING.get(shorter, _LONG_ENDING)
+    return alike >= _BEGINNING and word[:alike] == other[:alike]
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a fact: `said`, `added` by the model, an `article`, or `idle`: without content."""
+
+    start: int
+    end: int
+    kind: _Kind
+
+
+def added(fact: str, said: Said) -> list[tuple[int, int]]:
+    """Return where the words of a fact stand that a user did not say: starts and ends."""
+    return [
+        (word.start, word.end)
+        for phrase in _phrases(fact, said)
+        for word in phrase
+        if word.kind == "added"
+    ]
+
+
+def is_without_additions(text: str, fact: str, said: Said) -> bool:
+    """Return True if a text is a fact without some words that the user did not say."""
+    words = iter(fold(fact).split())
+    kept = Said(text)
+    return (
+        bool(text)
+        and all(word in words for word in fold(text).split())
+        and negated(text) == negated(fact)
+        and all(
+            word.kind != "said" or kept.has(_folded(straight(fact)[word.start : word.end]))
+            for phrase in _phrases(fact, said)
+            for word in phrase
+        )
+    )
+
+
+def shares_a_word(fact: str, said: Said) -> bool:
+    """Return True if the user said a word of the fact."""
+    return any(word.kind == "said" for phrase in _phrases(fact, said) for word in phrase)
+
+
+def adds_to(fact: str, said: Said) -> bool:
+    """Return True if a fact has a phrase or an attribute that no word of the user carries.
+
+    Its first phrase may have a verb of the model's own: "I like", before "tea".
+    """
+    phrases = list(_phrases(fact, said))
+    kinds = [{word.kind for word in phrase} & {"said", "added"} for phrase in phrases]
+    told = [kind for kind in kinds if kind]
+    has_none = bool(told) and "said" not in set().union(*told[:2])
+    return has_none or {"added"} in told[1:] or any(map(_has_attribute, phrases))
+
+
+def _has_attribute(phrase: Sequence[_Word]) -> bool:
+    """Return True for an attribute that was not said: "a red boat" from "a boat"."""
+    kinds = " ".join(word.kind for word in phrase)
+    return re.search(r"article(?: added)+ said", kinds) is not None
+
+
+def _phrases(fact: str, said: Said) -> Iterator[list[_Word]]:
+    plain = straight(fact)
+    tongue = language(plain, "en")
+    lexicon = LEXICONS.get(tongue)
+    stops = lexicon.stops if lexicon else frozenset()
+    pattern = _WITHOUT_APOSTROPHES if tongue == "fr" else _WORD
+    start = 0
+    for end in [*(mark.start() for mark in _PHRASE.finditer(plain)), len(plain)]:
+        yield [
+            _Word(word.start(), word.end(), _kind(word[0], said, stops))
+            for word in pattern.finditer(plain, start, end)
+        ]
+        start = end
+
+
+def _kind(word: str, said: Said, stops: frozenset[str]) -> _Kind:
+    plain = _folded(word)
+    if plain in _ARTICLES:
+        return "article"
+    is_sign = _WITHOUT_BLANKS.search(plain) is not None
+    if not is_sign and (plain in stops or len(plain) == 1):
+        return "idle"
+    if said.has(plain):
+        return "said"
+    # Dates, numbers and denials are compared elsewhere.
+    is_number = plain.isascii() and any(sign.isdigit() for sign in plain)
+    is_elsewhere = is_number or plain in MONTHS or NEGATIONS.search(word)
+    return "idle" if is_elsewhere or is_user(plain) else "added"
