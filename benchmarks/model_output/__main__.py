@@ -1,8 +1,11 @@
-"""What is left of a model's output: `python -m benchmarks.model_output FILE`.
+"""What is left of a model's output: `python -m benchmarks.model_output [FILE]`.
 
 A scripted, truthful model on the loopback address extracts and decides as the cases say; the
 service checks, plans and writes as it would for any model. Every case that misses is one line; the
-last line has the figures, as JSON.
+last line has the figures, as JSON. Without a file, the cases are sessions of `benchmarks.talks`.
+
+`right_doubtful` counts the right facts of sessions that the model was asked about again, and
+`second_call_left_out` the sessions in which it was not asked at all.
 """
 
 import argparse
@@ -16,12 +19,19 @@ from statistics import median
 from typing import Any
 
 from benchmarks.model_output.bank import Bank, open_bank
-from benchmarks.model_output.cases import Case, UnreadableCasesError, load
+from benchmarks.model_output.cases import Case, UnreadableCasesError, first_sessions, load
 from benchmarks.model_output.scripted import Script
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.model_server import model_server
 
-_FIGURES = ("right_kept", "wrong_kept", "decisions_done", "forgotten")
+_FIGURES = (
+    "right_kept",
+    "wrong_kept",
+    "decisions_done",
+    "forgotten",
+    "right_doubtful",
+    "second_call_left_out",
+)
 
 
 @dataclass
@@ -74,6 +84,14 @@ def _judge(case: Case, live: list[str], metadata: list[dict[str, Any]], figures:
             name = "decisions_done" if case.kind == "decision" else "forgotten"
             hit = is_good = case.holds(live)
         case "session":
+            figures.hits["right_doubtful"] += sum(
+                one.get("verifiedFactCount", 0) for one in metadata
+            )
+            figures.of["right_doubtful"] += sum(
+                fact.supported for step in case.steps for fact in step.facts
+            )
+            is_left_out = all(one["modelCallCount"] < 2 for one in metadata)
+            figures.count("second_call_left_out", hit=is_left_out)
             return
     figures.count(name, hit=hit)
     if not is_good:
@@ -105,11 +123,11 @@ async def _measure(cases: list[Case], *, blind: bool) -> Figures:
 def main() -> int:
     """Measure as the command line says; return the exit status."""
     parser = argparse.ArgumentParser(description="What is left of a model's output.")
-    parser.add_argument("file", type=Path, help="the cases")
+    parser.add_argument("file", nargs="?", type=Path, help="the cases")
     parser.add_argument("--verifier", choices=("truthful", "blind"), default="truthful")
     given = parser.parse_args()
     try:
-        cases = load(given.file)
+        cases = first_sessions() if given.file is None else load(given.file)
         with unread_logs():
             figures = asyncio.run(_measure(cases, blind=given.verifier == "blind"))
     except UnreadableCasesError as error:

@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 _KEY = "model-output-admin-key"
 _BASE = "http://bank/v1beta1/projects/default/locations/local/reasoningEngines"
+_SAID_BEFORE = {"event_time": {"timestampValue": "2020-01-01T00:00:00Z"}}
 _THIRD_PERSON = {
     "contextSpec": {
         "memoryBankConfig": {"customizationConfigs": [{"enableThirdPersonMemories": True}]}
@@ -35,9 +36,9 @@ class Bank:
     engines: dict[bool, str]
 
     async def store(self, case: Case) -> None:
-        """Create the memories that are there before the first step."""
+        """Create the memories that are there before the first step, as said before it."""
         for fact in case.stored:
-            body = {"fact": fact, "scope": _scope(case)}
+            body: Json = {"fact": fact, "scope": _scope(case), "metadata": _SAID_BEFORE}
             await self._operation(case, "/memories", body)
 
     async def generate(self, case: Case, step: Step) -> Json:

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic.alias_generators import to_camel
 
 VERSION = 1
+_TALKS = Path(__file__).parents[1] / "talks" / "talks.json"
+_SAID = Path(__file__).with_name("first_sessions.json")
 _ISO_DATE = re.compile(r"\(\d{4}(?:-\d\d){0,2}(?:/\d{4}-\d\d-\d\d)?\)")
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -148,6 +150,39 @@ def load(path: Path) -> list[Case]:
     if len(set(names)) < len(names):
         raise UnreadableCasesError(f"{path}: two cases have the same name")
     return cases
+
+
+def first_sessions() -> list[Case]:
+    """Return each session of `benchmarks.talks` as the first of its user.
+
+    A case of the kind `session` has the facts that a careful model finds, one of the kind `fact`
+    one that a careless model makes up. Requests to forget are left out.
+    """
+    sessions = {
+        (talk["name"], number): [
+            {"role": turn["role"], "text": turn["text"], "eventTime": session["date"]}
+            for turn in session["turns"]
+        ]
+        for talk in json.loads(_TALKS.read_text(encoding="utf-8"))
+        for number, session in enumerate(talk["sessions"])
+    }
+    cases = []
+    for talk in json.loads(_SAID.read_text(encoding="utf-8")):
+        for number, facts in enumerate(talk["sessions"]):
+            name = f"{talk['talk']}/{number}"
+            right = [fact for fact in facts if fact.get("supported", True)]
+            wrong = [fact | {"expect": "drop"} for fact in facts if fact not in right]
+            parts = [("session", right), *(("fact", [fact]) for fact in wrong)]
+            cases += [
+                {
+                    "name": f"{name}/{at}",
+                    "kind": kind,
+                    "thirdPerson": talk["thirdPerson"],
+                    "steps": [{"events": sessions[talk["talk"], number], "facts": told}],
+                }
+                for at, (kind, told) in enumerate(parts)
+            ]
+    return [_case(one) for one in cases]
 
 
 def _case(given: dict[str, object]) -> Case:
