@@ -15,7 +15,7 @@ from app.settings.refusals import refusals
 from app.settings.secret_files import (
     PROVIDER_KEYS,
     SUFFIX,
-    SecretFileError,
+    SecretError,
     exposed,
     secret_names,
     take_provider_keys,
@@ -55,7 +55,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         fail("\n".join(refusals(error)), MISUSED)
-    except SecretFileError as error:
+    except SecretError as error:
         fail(str(error), MISUSED)
     except SettingsError as error:
         # The message holds the name of the field, and no value.

@@ -3,8 +3,9 @@
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field
 
+from app.settings.provider_types import ApiKey, BaseUrl
 from app.settings.setting_types import LanguageCodes
 
 
@@ -71,10 +72,11 @@ class EmbeddingSettings(BaseModel):
         4_096, ge=0, description="Embeddings kept in memory by content hash."
     )
     embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
-    embedding_base_url: str | None = Field(
-        None, description="Address of the embedder `http`, up to and with its `/v1`."
+    embedding_base_url: BaseUrl | None = Field(
+        None,
+        description="Address of the embedder `http`, up to and with its `/v1`, and with its query.",
     )
-    embedding_key: SecretStr | None = Field(None, description="API key of the embedder `http`.")
+    embedding_key: ApiKey | None = Field(None, description="API key of the embedder `http`.")
     embedding_revision: str | None = Field(
         None,
         description="Mark of what the embedder `http` serves under its model's name; another one"
@@ -85,10 +87,10 @@ class EmbeddingSettings(BaseModel):
         description="Model of the embedder `http` that engines are still served by until they are"
         " re-embedded.",
     )
-    embedding_previous_base_url: str | None = Field(
+    embedding_previous_base_url: BaseUrl | None = Field(
         None, description="Its address; absent: that of `embedding_base_url`, with its key."
     )
-    embedding_previous_key: SecretStr | None = Field(
+    embedding_previous_key: ApiKey | None = Field(
         None, description="Its API key, for an address of its own."
     )
     embedding_previous_revision: str | None = Field(

@@ -2,7 +2,9 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.settings.provider_types import ApiKey, BaseUrl
 
 
 class OutputMode(StrEnum):
@@ -31,10 +33,12 @@ class ModelSettings(BaseModel):
         description="Text model that writes memories, such as `openai:gpt-5-mini`, `anthropic:...`,"
         " `google:...`, `ollama:...`; absent: the built-in rules.",
     )
-    model_base_url: str | None = Field(
-        None, description="Address of an OpenAI-compatible server for `model`, with its `/v1`."
+    model_base_url: BaseUrl | None = Field(
+        None,
+        description="Address of an OpenAI-compatible server for `model`, with its `/v1`, and with"
+        " its query if it has one, such as `?api-version=2024-10-21`.",
     )
-    model_key: SecretStr | None = Field(
+    model_key: ApiKey | None = Field(
         None, description="API key for `model`; absent: the provider's own variable."
     )
     model_aliases: dict[str, str] = Field(

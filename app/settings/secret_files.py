@@ -11,6 +11,7 @@ from pydantic_settings import PydanticBaseSettingsSource
 from typing_extensions import override
 
 from app.settings.environment import PREFIX, environment
+from app.settings.provider_types import UnsendableKeyError, cleaned_key
 
 SUFFIX = "_FILE"
 PROVIDER_KEYS = (
@@ -25,8 +26,8 @@ _MAX_BYTES = 64 * 1024
 _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
 
-class SecretFileError(Exception):
-    """The refusal of a secret's file. Its message names the variable, and no content."""
+class SecretError(Exception):
+    """The refusal of a secret. Its message names the variable, and no content."""
 
 
 class SecretFiles(PydanticBaseSettingsSource):
@@ -52,17 +53,22 @@ def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
 
 
 def take_provider_keys(variables: MutableMapping[str, str]) -> None:
-    """Set the variables of model providers whose values are in files.
+    """Set the variables of model providers whose values are in files, and clean all of them.
 
     Raises:
-        SecretFileError: a file cannot be used, or a variable is set as well.
+        SecretError: a file cannot be used, a variable is set as well, or a key cannot be sent.
     """
     for name in PROVIDER_KEYS:
+        try:
+            held = cleaned_key(_read({**variables, name: ""}, name) or "")
+            given = cleaned_key(variables.get(name, ""))
+        except UnsendableKeyError as error:
+            raise SecretError(f"{name} {error}") from None
         # What was taken before, by a command in the same process, is no second value.
-        if (value := _read({**variables, name: ""}, name)) is not None:
-            if variables.get(name) not in {None, "", value}:
-                raise _both(name)
-            variables[name] = value
+        if held and given not in {"", held}:
+            raise _both(name)
+        if name in variables or held:
+            variables[name] = held or given
 
 
 def exposed(variables: Mapping[str, str], names: Iterable[str]) -> list[str]:
@@ -96,25 +102,25 @@ def _read(variables: Mapping[str, str], name: str) -> str | None:
     return _content(name + SUFFIX, Path(path))
 
 
-def _both(name: str) -> SecretFileError:
-    return SecretFileError(f"{name} and {name}{SUFFIX} are both set: set only one of them.")
+def _both(name: str) -> SecretError:
+    return SecretError(f"{name} and {name}{SUFFIX} are both set: set only one of them.")
 
 
 def _content(variable: str, path: Path) -> str:
     try:
         # Not a pipe, say: opening one that nobody writes would wait for ever.
         if not path.is_file():
-            raise SecretFileError(f"{variable} must name a file that exists; got {path}.")
+            raise SecretError(f"{variable} must name a file that exists; got {path}.")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
         value = content.decode()
     except OSError as error:
         reason = error.strerror
-        raise SecretFileError(f"{variable}: {path} cannot be read: {reason}.") from None
+        raise SecretError(f"{variable}: {path} cannot be read: {reason}.") from None
     except UnicodeDecodeError:
-        raise SecretFileError(f"{variable}: {path} must be text in UTF-8.") from None
+        raise SecretError(f"{variable}: {path} must be text in UTF-8.") from None
     if len(content) > _MAX_BYTES:
-        raise SecretFileError(f"{variable}: {path} must have at most {_MAX_BYTES} bytes.")
+        raise SecretError(f"{variable}: {path} must have at most {_MAX_BYTES} bytes.")
     if not (value := value.removesuffix("\n").removesuffix("\r")):
-        raise SecretFileError(f"{variable}: {path} must hold a value; it is empty.")
+        raise SecretError(f"{variable}: {path} must hold a value; it is empty.")
     return value

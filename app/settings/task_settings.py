@@ -4,8 +4,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
+
+from app.settings.provider_types import ApiKey, BaseUrl
 
 StorableKind = Literal["text", "json", "blob"]
 _MIB = 1024**2
@@ -20,8 +22,8 @@ class ReaderModel(BaseModel):
 
     model: str = Field(min_length=1)
     locality: Literal["local", "remote"]
-    base_url: str | None = None
-    key: SecretStr | None = None
+    base_url: BaseUrl | None = None
+    key: ApiKey | None = None
     max_input_tokens: int = Field(8_192, ge=1_000)
 
 

@@ -11,12 +11,16 @@ class Admission:
 
 
 class Spared(Exception):
-    """The breaker is open: until a time, or while one trial request runs."""
+    """The breaker is open: until a time, or while one trial request runs.
 
-    def __init__(self, until: float, trial: Admission | None) -> None:
+    `cause` is the first of the failures in a row.
+    """
+
+    def __init__(self, until: float, trial: Admission | None, cause: str) -> None:
         super().__init__(until)
         self.until = until
         self.trial = trial
+        self.cause = cause
 
 
 class Breaker:
@@ -31,6 +35,7 @@ class Breaker:
         self._failures = failures
         self._seconds = seconds
         self._failed = 0
+        self._cause = ""
         self._spared_until = 0.0
         self._trial: Admission | None = None
 
@@ -43,7 +48,7 @@ class Breaker:
         admission = Admission()
         if self._is_open:
             if now < self._spared_until or self._trial is not None:
-                raise Spared(self._spared_until, self._trial)
+                raise Spared(self._spared_until, self._trial, self._cause)
             self._trial = admission
         return admission
 
@@ -53,9 +58,10 @@ class Breaker:
             self._failed = 0
         self.ended(admission)
 
-    def failed(self, admission: Admission, now: float) -> None:
+    def failed(self, admission: Admission, now: float, cause: str) -> None:
         """Count a failure of the provider."""
         if self._counts(admission):
+            self._cause = self._cause if self._failed else cause
             self._failed += 1
             if self._is_open:
                 self._spared_until = now + self._seconds

@@ -102,7 +102,6 @@ def _open_http(settings: Settings) -> ManagedEmbedder:
             "The embedder http needs MEMORY_BANK_EMBEDDING_BASE_URL and"
             " MEMORY_BANK_EMBEDDING_MODEL, such as http://localhost:8080/v1 and bge-m3."
         )
-    _check_address(settings.embedding_base_url, "MEMORY_BANK_EMBEDDING_BASE_URL")
     server = EmbeddingServer(
         settings.embedding_base_url,
         settings.embedding_model,
@@ -123,7 +122,6 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
         raise ModelSetupError(
             "MEMORY_BANK_EMBEDDING_PREVIOUS_MODEL needs MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL."
         )
-    _check_address(url, "MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL")
     server = EmbeddingServer(
         url,
         model,
@@ -168,12 +166,14 @@ class _Opener:
         self._client = client
         self._models: dict[ModelName, TextModel] = {}
         self._providers: dict[tuple[str, str | None], Provider] = {}
-        base_url = settings.model_base_url
-        if base_url is not None and default and default.provider not in _TAKE_ADDRESS:
+        if (
+            settings.model_base_url is not None
+            and default
+            and default.provider not in _TAKE_ADDRESS
+        ):
             raise ModelSetupError(
                 f"MEMORY_BANK_MODEL_BASE_URL is for openai:... and ollama:... alone, not {default}."
             )
-        _check_address(base_url, "MEMORY_BANK_MODEL_BASE_URL")
 
     def open(self, name: ModelName) -> TextModel:
         """Return the model, shared by all that name it."""
@@ -191,7 +191,13 @@ class _Opener:
         provider = self._providers.setdefault(place, Provider(self._settings))
         is_default = name == self._default
         setting = "MEMORY_BANK_MODEL" if is_default else "MEMORY_BANK_MODEL_ALIASES"
-        target = ProviderTarget(str(name), setting, "MEMORY_BANK_MODEL_KEY")
+        target = ProviderTarget(
+            str(name),
+            setting,
+            "MEMORY_BANK_MODEL_KEY",
+            setting if base_url is None else "MEMORY_BANK_MODEL_BASE_URL",
+            "MEMORY_BANK_MODEL_MAX_INPUT_TOKENS",
+        )
         return RemoteTextModel(target, channel, provider, self._settings)
 
     def _key(self, name: ModelName) -> str | None:
@@ -199,7 +205,7 @@ class _Opener:
         key = self._settings.model_key
         at_address = self._settings.model_base_url is not None and name.provider in _TAKE_ADDRESS
         of_default = self._default is None or self._default.provider == name.provider
-        return key.get_secret_value() if key is not None and (at_address or of_default) else None
+        return key.get_secret_value() if key and (at_address or of_default) else None
 
 
 def open_readers(settings: Settings) -> Readers:
@@ -242,9 +248,8 @@ def _reader_model(
     own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
     channel = open_channel(model, address, key, client, own)
     setting = _reader_setting(name)
-    return RemoteTextModel(
-        ProviderTarget(str(model), setting, setting), channel, Provider(own), own
-    )
+    target = ProviderTarget(str(model), setting, setting, setting, setting)
+    return RemoteTextModel(target, channel, Provider(own), own)
 
 
 def _reader_setting(name: str) -> str:
@@ -259,13 +264,7 @@ def _reader_name(name: str, reader: ReaderModel) -> ModelName:
     takes_address = model.provider in _TAKE_ADDRESS
     if reader.base_url is not None and not takes_address:
         raise ModelSetupError(f"{setting} has an address; only openai:... and ollama:... take one.")
-    _check_address(reader.base_url, f"{setting} the address")
     is_elsewhere = reader.base_url is None and model.provider != _ON_THIS_MACHINE
     if reader.locality == "local" and is_elsewhere:
         raise ModelSetupError(f"{setting} is local, and {model} without an address is not.")
     return model
-
-
-def _check_address(url: str | None, setting: str) -> None:
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise ModelSetupError(f"{setting} must begin with http:// or https://.")

@@ -19,10 +19,12 @@ _CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
-
-_GLIMPSE_BYTES = 4_096
+GLIMPSE_BYTES = 4_096
+"""The part of a reply in which a provider's words are searched."""
 _LEAST_KEY_CHARS = 6
-_CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key")
+_CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
+_NO_SECRET = "api-version"  # noqa: S105 - a name
+"""A part of addresses' queries that is no key."""
 
 
 @dataclass
@@ -55,6 +57,11 @@ class ReplyUnread(httpx2.TransportError):
     """The reply is not read; the message says why."""
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Return True if there was no connection to the server."""
+    return isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+
+
 @cache
 def _certificates(*, is_direct: bool) -> SSLContext:
     """Return the trusted certificates, which clients share: reading them takes longest of all."""
@@ -82,7 +89,7 @@ def open_client(
         elif is_packed:
             del response.headers["content-encoding"]
         if (glimpse := _GLIMPSE.get()) is not None:
-            glimpse.head, glimpse.secrets = b"", _secrets(response.request)
+            glimpse.head, glimpse.secrets = b"", secrets_of(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         max_bytes = 0 if is_packed else max_reply_bytes
         response.stream = _BoundStream(
@@ -122,8 +129,8 @@ class _BoundStream(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             left -= len(chunk)
             if left >= 0:
-                if self._glimpse is not None and len(self._glimpse.head) < _GLIMPSE_BYTES:
-                    self._glimpse.head = (self._glimpse.head + chunk)[:_GLIMPSE_BYTES]
+                if self._glimpse is not None and len(self._glimpse.head) < GLIMPSE_BYTES:
+                    self._glimpse.head = (self._glimpse.head + chunk)[:GLIMPSE_BYTES]
                 yield chunk
             elif self._is_cut:
                 return
@@ -135,9 +142,11 @@ class _BoundStream(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _secrets(request: httpx2.Request) -> tuple[str, ...]:
+def secrets_of(request: httpx2.Request) -> tuple[str, ...]:
+    """Return the keys that a request has in its headers and in its address."""
     sent = (request.headers.get(name, "") for name in _CREDENTIALS)
-    keys = (value.removeprefix("Bearer ") for value in sent)
+    parts = (part for name, part in request.url.params.items() if name != _NO_SECRET)
+    keys = (value.removeprefix("Bearer ") for value in (*sent, *parts))
     # A shorter value is not a key, such as the word that servers without keys are sent.
     return tuple(key for key in keys if len(key) >= _LEAST_KEY_CHARS)
 

@@ -1,5 +1,6 @@
 """Validation of the models and counters that a policy names."""
 
+import re
 from pathlib import Path
 
 from app.adapters.llm import encodings
@@ -7,6 +8,10 @@ from app.adapters.llm.models import TextModels
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, COUNTERS, MemoryPolicy
 from app.settings.settings import Settings
+
+_OF_GOOGLE = re.compile(
+    r"(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models/[^/]+|(?:models/)?gemini-[\w.@-]+"
+)
 
 
 def check_policy(
@@ -37,6 +42,22 @@ def check_model(name: str, models: TextModels, field: str) -> None:
         return
     accepted = ", ".join([BUILTIN, *models.names])
     raise InvalidArgument.of_field(field, f"must be one of: {accepted}.")
+
+
+def check_writer(name: str | None, models: TextModels, field: str) -> None:
+    """Check the model that an engine names for its memories; None is the default.
+
+    Google's own names are taken, since its samples name one: the default writes in its place.
+
+    Raises:
+        InvalidArgument: there is no such model.
+    """
+    if name is None or models.knows(name) or _OF_GOOGLE.fullmatch(name):
+        return
+    accepted = ", ".join([*models.names, "or a name of Google's, such as gemini-2.5-flash"])
+    raise InvalidArgument.of_field(
+        field, f"must be one of: {accepted}, in whose place {models.writer} writes; got {name!r}."
+    )
 
 
 def check_counter(name: str, settings: Settings, field: str) -> None:

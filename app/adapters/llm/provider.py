@@ -9,7 +9,8 @@ from random import SystemRandom
 from typing import TypeVar
 
 from app.adapters.llm.breaker import Admission, Breaker, Spared
-from app.adapters.llm.words import SILENCE, Words
+from app.adapters.llm.refusals import is_of_mode, is_of_size
+from app.adapters.llm.words import CUT, SILENCE, Words
 from app.kernel.errors import (
     BadGateway,
     DeadlineExceeded,
@@ -28,26 +29,41 @@ _FAIR_SHARE = 0.5
 """The share of the time limit that a request must have had for its timeout to count."""
 _MAY_PASS = (408, 425, 429)
 """4xx statuses that may pass on a retry. Source: RFC 9110, RFC 8470 and RFC 6585."""
+_OK = 200
 _NOT_IMPLEMENTED = 501
-_ABOUT_THE_KEY = (401, 403)
+_NO_KEY = 401
+_ABOUT_THE_KEY = (_NO_KEY, 403)
+_MODE_REFUSED = (400, 422, 501)
+"""Statuses with which servers refuse an unknown output mode, whatever their words."""
+_REFUSED_BY_WORDS = (_OK, 500)
+"""Statuses of servers that tell only by their words that they refuse a request."""
+_OF_MODE = "MEMORY_BANK_MODEL_OUTPUT"
 _random = SystemRandom()
 
 T = TypeVar("T")
 
 
 class RequestFailed(Exception):
-    """A request without an answer: its HTTP status and words, if there was a reply at all."""
+    """A request without an answer: its HTTP status and words, if there was a reply at all.
+
+    `is_unreachable`: there was not even a connection.
+    """
 
     def __init__(
         self,
         status: int | None = None,
         retry_after_seconds: float | None = None,
         words: Words = SILENCE,
+        *,
+        is_unreachable: bool = False,
     ) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.retry_after_seconds = retry_after_seconds
         self.words = words
+        self.is_unreachable = is_unreachable
+        self.is_final = False
+        """True if something smaller is to be requested, whatever the status."""
 
     @property
     def log_fields(self) -> Mapping[str, int | str | None]:
@@ -66,9 +82,18 @@ class RequestFailed(Exception):
     @property
     def is_refusal(self) -> bool:
         """True if the same request would be refused again."""
-        if self.status is None or self.status in _MAY_PASS:
-            return False
+        if self.is_final or self.status is None or self.status in _MAY_PASS:
+            return self.is_final
+        if self.status in _REFUSED_BY_WORDS:
+            return is_of_mode(self.words.whole) or is_of_size(self.words.whole)
         return 300 <= self.status < 500 or self.status == _NOT_IMPLEMENTED
+
+    @property
+    def is_of_mode(self) -> bool:
+        """True if another way of requesting a structure may be accepted."""
+        if self.status in _MODE_REFUSED:
+            return True
+        return self.is_refusal and self.status != _NO_KEY and is_of_mode(self.words.whole)
 
 
 class Unread(Exception):
@@ -77,11 +102,23 @@ class Unread(Exception):
 
 @dataclass(frozen=True)
 class ProviderTarget:
-    """A model at a provider, and the settings that name it and its key."""
+    """A model at a provider, and the settings that name it, its key, address and longest prompt."""
 
     model: str
     setting: str
     key_setting: str
+    address_setting: str
+    length_setting: str
+
+    def setting_of(self, failed: RequestFailed) -> str:
+        """Return the setting to look at after a failure."""
+        if failed.is_unreachable:
+            return self.address_setting
+        if failed.status in _ABOUT_THE_KEY:
+            return self.key_setting
+        if is_of_mode(failed.words.whole):
+            return _OF_MODE
+        return self.length_setting if "context" in failed.words.whole else self.setting
 
 
 class Provider:
@@ -116,7 +153,7 @@ class Provider:
         """
         for attempt in range(1, self._max_attempts + 1):
             try:
-                return await self._attempt(request, deadline)
+                return await self._attempt(request, deadline, target)
             except RequestFailed as failed:
                 delay = _delay(failed, attempt)
                 is_last = attempt == self._max_attempts or _now() + delay >= deadline
@@ -125,11 +162,13 @@ class Provider:
             await asyncio.sleep(delay)
         raise AssertionError("The last attempt returns or raises.")
 
-    async def _attempt(self, request: Callable[[], Awaitable[T]], deadline: float) -> T:
+    async def _attempt(
+        self, request: Callable[[], Awaitable[T]], deadline: float, target: ProviderTarget
+    ) -> T:
         """Make one request once a slot is free."""
         admission = await self._admitted(deadline)
         try:
-            return await self._counted(request, deadline, admission)
+            return await self._counted(request, deadline, admission, target)
         finally:
             self._slots.release()
 
@@ -158,7 +197,11 @@ class Provider:
             raise _too_late() from None
 
     async def _counted(
-        self, request: Callable[[], Awaitable[T]], deadline: float, admission: Admission
+        self,
+        request: Callable[[], Awaitable[T]],
+        deadline: float,
+        admission: Admission,
+        target: ProviderTarget,
     ) -> T:
         """Make one request, and report its outcome to the breaker."""
         succeeded = partial(self._breaker.succeeded, admission)
@@ -170,7 +213,7 @@ class Provider:
             tell = succeeded
         except TimeoutError:
             if deadline - began >= self._fair_seconds:
-                tell = self._failed(admission)
+                tell = self._failed(admission, _too_late().message)
             raise _too_late() from None
         except Unread as unread:
             tell = succeeded
@@ -179,14 +222,14 @@ class Provider:
             if failed.is_refusal:
                 tell = succeeded
             elif not failed.is_rate_limit:
-                tell = self._failed(admission)
+                tell = self._failed(admission, _lasting(failed, target))
             raise
         finally:
             tell()
         return answer
 
-    def _failed(self, admission: Admission) -> partial[None]:
-        return partial(self._breaker.failed, admission, _now())
+    def _failed(self, admission: Admission, cause: str) -> partial[None]:
+        return partial(self._breaker.failed, admission, _now(), cause)
 
 
 def _now() -> float:
@@ -218,10 +261,11 @@ async def _outlast(pause: Spared, limit: float) -> None:
 
 
 def _is_spared(pause: Spared) -> Unavailable:
+    seconds = max(round(pause.until - _now(), 1), 1)
     return Unavailable(
-        "The model's provider keeps failing; requests to it are paused.",
+        f"{pause.cause} Requests to the provider are paused for {seconds:g} seconds.",
         Reason.MODEL_UNAVAILABLE,
-        retry_after_seconds=max(round(pause.until - _now(), 1), 1),
+        retry_after_seconds=seconds,
     )
 
 
@@ -245,18 +289,26 @@ def _as_service_error(failed: RequestFailed, target: ProviderTarget) -> ServiceE
             metadata=metadata,
         )
     return Unavailable(
-        _message("keeps failing", failed, target),
+        _message(_failing(failed), failed, target),
         Reason.MODEL_UNAVAILABLE,
         retry_after_seconds=failed.retry_after_seconds,
         metadata=metadata,
     )
 
 
+def _failing(failed: RequestFailed) -> str:
+    if failed.is_unreachable:
+        return "cannot be reached"
+    return "sends no answer that can be read" if failed.status == _OK else "keeps failing"
+
+
+def _lasting(failed: RequestFailed, target: ProviderTarget) -> str:
+    """Return a failure's message for other callers, who must not see each other's words."""
+    repeats = CUT in failed.words.message
+    return _message(_failing(failed), RequestFailed(failed.status) if repeats else failed, target)
+
+
 def _message(what: str, failed: RequestFailed, target: ProviderTarget) -> str:
     """Return the provider's behaviour, the setting to look at, and the provider's own words."""
-    setting = target.key_setting if failed.status in _ABOUT_THE_KEY else target.setting
-    message = f"The provider of {target.model} {what}; see {setting}."
-    words = failed.words
-    if not words.message:
-        return message
-    return f"{message} It {'sends a page' if words.is_page else 'says'}: {words.message}"
+    setting = target.setting_of(failed)
+    return f"The provider of {target.model} {what}; see {setting}.{failed.words.told}"

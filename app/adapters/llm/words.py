@@ -7,7 +7,7 @@ Anthropic, Google, Ollama and vLLM, an HTML page, or plain text.
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
@@ -15,12 +15,15 @@ MAX_CHARS = 200
 _RUN_CHARS = 20
 """This many consecutive characters that are also in the prompt count as a part of it."""
 _READ_CHARS = 1_000
-_CUT = "[...]"
+CUT = "[...]"
+"""What stands in place of a part of the request."""
 _MARKUP = re.compile(
     r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
 )
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
 _PAGE = re.compile(r"\s*<(?:!doctype\s+)?html", re.IGNORECASE)
+_EVENTS = re.compile(r"\s*(?:(?:event|data|id|retry):|:)")
+"""The beginning of a stream of server-sent events."""
 _TOKEN = re.compile(r"[\w+/=*.\-\u2026]{8,}")
 _KEY_BEGINS = re.compile(r"(?:sk|pk|rk|omb|gsk|hf|xai|ghp|github_pat|xox.)[-_]|AIza|AKIA|eyJ")
 _LONG_CHARS = 20
@@ -36,13 +39,23 @@ class Words:
     Attributes:
         message: at most 200 characters; nothing of the prompt, and no key.
         code, kind: the provider's own `code` and `type` of the failure.
-        is_page: True if the reply is an HTML page.
+        sent: the form of the reply, where it is not the one that was requested.
+        whole: the text with all that it repeats, to search for what is refused; never shown.
     """
 
     message: str = ""
     code: str | None = None
     kind: str | None = None
-    is_page: bool = False
+    sent: str = ""
+    whole: str = field(default="", repr=False)
+
+    @property
+    def told(self) -> str:
+        """The words as a further sentence of an error."""
+        verb = f"sends {self.sent}" if self.sent else "says"
+        if self.message:
+            return f" It {verb}: {self.message}"
+        return f" It {verb}." if self.sent else ""
 
 
 SILENCE = Words()
@@ -70,15 +83,22 @@ def read(head: bytes, request: ProviderRequest) -> Words:
         title = _TITLE.search(text)
         body = unescape(_MARKUP.sub(" ", text))
         said = f"{unescape(title[1])}: {body}" if title else body
-        return Words(_redacted(said, request), is_page=True)
-    error = _error(text)
-    if error is None:
-        return Words(_redacted(text, request))
-    code = error.get("code")
+        return Words(_redacted(said, request), sent="a page")
+    if _EVENTS.match(text):
+        # Of an answer, which would be shown else, not even the beginning.
+        faults = [
+            line for line in text.splitlines() if line.startswith("data:") and "error" in line
+        ]
+        if not faults or (error := _error(faults[0].removeprefix("data:"))) is None:
+            return Words(sent="a stream of events, which was not requested")
+    elif (error := _error(text)) is None:
+        return Words(_redacted(text, request), whole=text)
+    code, said = error.get("code"), _text(error.get("message") or error.get("detail"))
     return Words(
-        _redacted(_text(error.get("message") or error.get("detail")), request),
+        _redacted(said, request),
         _name(code if isinstance(code, str) else error.get("status") or code, request),
         _name(error.get("type"), request),
+        whole=f"{said} {_text(error.get('param'))}",
     )
 
 
@@ -92,7 +112,9 @@ def _error(text: str) -> Mapping[str, Any] | None:
         reply = reply[0]
     if not isinstance(reply, dict):
         return None
-    inner = reply.get("error")
+    inner = reply.get("error") or reply.get("errors")
+    if isinstance(inner, list):
+        inner = inner[0]
     if isinstance(inner, dict):
         return inner
     return {"message": inner} if isinstance(inner, str) else reply
@@ -116,7 +138,7 @@ def _redacted(said: str, request: ProviderRequest) -> str:
     signs = list(text)
     for start, end in spans:
         signs[start:end] = "\0" * (end - start)
-    text = re.sub("\0+", _CUT, "".join(signs))
+    text = re.sub("\0+", CUT, "".join(signs))
     return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "\u2026"
 
 

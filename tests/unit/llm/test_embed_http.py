@@ -260,8 +260,3 @@ def test_without_an_address_or_a_model_it_says_what_it_needs(
 ) -> None:
     with pytest.raises(ModelSetupError, match="MEMORY_BANK_EMBEDDING_BASE_URL and"):
         open_embedder(settings(server, **{missing: None}))
-
-
-def test_an_address_of_no_scheme_is_refused(server: ModelServer) -> None:
-    with pytest.raises(ModelSetupError, match="must begin with http"):
-        open_embedder(settings(server, embedding_base_url="localhost/v1"))

@@ -139,7 +139,7 @@ async def test_each_vendor_s_words_are_read_from_its_reply(
     channel = open_channel(ModelName.parse(name, "test"), server.url, KEY, client, Settings())
 
     with pytest.raises(RequestFailed) as failed:
-        await channel.send(Question(PROMPT, Likes), OutputMode.PROMPT)
+        await channel.send(Question(PROMPT, Likes), OutputMode.PROMPT, channel.limit)
     await client.aclose()
 
     words = failed.value.words

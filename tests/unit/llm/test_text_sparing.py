@@ -13,6 +13,8 @@ from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 
+TARGET = ProviderTarget("a", "b", "c", "d", "e")
+
 
 def asked(model: TextModel) -> asyncio.Task[Likes]:
     """Ask, without waiting for the answer."""
@@ -122,12 +124,12 @@ async def test_who_has_no_patience_is_told(server: ModelServer) -> None:
 
     server.will(status(500), slow(0.6, TEA))
     with pytest.raises(Unavailable):
-        await provider.call(send, deadline, ProviderTarget("a", "b", "c"))
-    trial = asyncio.create_task(provider.call(send, deadline, ProviderTarget("a", "b", "c")))
+        await provider.call(send, deadline, TARGET)
+    trial = asyncio.create_task(provider.call(send, deadline, TARGET))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     with pytest.raises(Unavailable) as refused:
-        await provider.call(send, deadline, ProviderTarget("a", "b", "c"))
+        await provider.call(send, deadline, TARGET)
 
     assert refused.value.retry_after_seconds == 1
     assert 0.15 < time.monotonic() - began < 0.4

@@ -55,7 +55,7 @@ async def test_one_request_goes_out_and_its_failure_is_read(
     channel = open_channel(ModelName.parse(name, "test"), None, "a-key", wire.client, Settings())
 
     with pytest.raises(RequestFailed) as failed:
-        await channel.send(QUESTION, OutputMode(mode))
+        await channel.send(QUESTION, OutputMode(mode), channel.limit)
 
     assert (failed.value.status, failed.value.retry_after_seconds) == (429, 7)
     [request] = wire.requests

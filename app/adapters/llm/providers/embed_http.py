@@ -8,28 +8,49 @@ Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 import httpx2
 import numpy as np
+import structlog
+from prometheus_client import Counter
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
 from app.adapters.llm import offload, words
-from app.adapters.llm.http import ReplyUnread, glimpsed, open_client, retry_after_seconds
+from app.adapters.llm.http import (
+    GLIMPSE_BYTES,
+    ReplyUnread,
+    is_unreachable,
+    open_client,
+    retry_after_seconds,
+    secrets_of,
+)
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, Unread
-from app.adapters.llm.words import ProviderRequest
-from app.kernel.errors import BadGateway, Reason
+from app.adapters.llm.words import SILENCE, ProviderRequest, Words
+from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import Settings
+
+_log = structlog.get_logger(__name__)
 
 _BATCH = 16
 """Texts per request; their vectors of 3,072 numbers each take about a megabyte as text."""
 _MAX_CHARS = 8_000
 """Characters sent of one text; vendors refuse more than about 8,000 tokens."""
+_LEAST_CHARS = 200
+"""No text is made shorter than this: whatever the server refuses, it is not the length."""
+_FAILED = 500
+_TOO_MUCH = {"400", "413", "422", str(_FAILED)}
+"""Statuses with which servers refuse too many texts, or too long ones."""
+_SHORTENED = Counter(
+    "memory_bank_embedding_shortened_texts_total",
+    "Texts of which the embedding server was sent only the beginning, as long as it takes.",
+    ["model"],
+)
 
 _PATIENCE_SECONDS = 5.0
 """The wait for a server whose breaker is open: a search may be waiting as well."""
@@ -69,7 +90,9 @@ class EmbeddingServer:
     @property
     def target(self) -> ProviderTarget:
         """The model as errors name it."""
-        return ProviderTarget(self.model_id, f"{self.settings}_MODEL", f"{self.settings}_KEY")
+        setting = f"{self.settings}_MODEL"
+        key, address = f"{self.settings}_KEY", f"{self.settings}_BASE_URL"
+        return ProviderTarget(self.model_id, setting, key, address, setting)
 
     @property
     def model_id(self) -> str:
@@ -78,8 +101,26 @@ class EmbeddingServer:
         return f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
 
 
+@dataclass(frozen=True)
+class Taken:
+    """The most that an embedding server takes at once: texts, and characters of each."""
+
+    texts: int = _BATCH
+    chars: int = _MAX_CHARS
+
+    def less_than(self, batch: Sequence[str]) -> "Taken | None":
+        """Return what to try when a batch is refused; None: it cannot be the size."""
+        if len(batch) > 1:
+            return replace(self, texts=(len(batch) + 1) // 2)
+        chars = len(batch[0]) * 2 // 3
+        return replace(self, chars=chars) if chars >= _LEAST_CHARS else None
+
+
 class HttpEmbedder(ManagedEmbedder):
-    """An embedder that asks a server in batches; `dimensions` are known after its first answer."""
+    """An embedder that asks a server in batches; `dimensions` are known after its first answer.
+
+    While the process lives, it remembers how many texts the server takes at once, and how long.
+    """
 
     lexical_only = False
 
@@ -91,15 +132,20 @@ class HttpEmbedder(ManagedEmbedder):
         self._was_warmed = False
         self._model = server.model
         self._target = server.target
-        self._url = server.base_url.rstrip("/") + "/embeddings"
+        base = httpx2.URL(server.base_url)
+        self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
+        self.takes = Taken()
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(
             settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes
         )
-        if server.key is not None:
+        if server.key:
             key = server.key.get_secret_value()
             self._client.headers["Authorization"] = f"Bearer {key}"
+            if "api-version" in base.params:
+                # Azure does not take its keys as a bearer's.
+                self._client.headers["api-key"] = key
 
     @property
     @override
@@ -129,35 +175,81 @@ class HttpEmbedder(ManagedEmbedder):
         """
         refuse_inside_transaction("Embedding")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
-        # A server may refuse an empty text.
-        cut = [text[:_MAX_CHARS] or " " for text in texts]
-        batches = [cut[at : at + _BATCH] for at in range(0, len(cut), _BATCH)]
-        vectors = [await self._batch(batch, deadline) for batch in batches]
-        return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
+        takes, at = self.takes, 0
+        found = [np.empty((0, self.dimensions), np.float32)]
+        while at < len(texts):
+            given = texts[at : at + takes.texts]
+            # A server may refuse an empty text.
+            batch = [text[: takes.chars] or " " for text in given]
+            try:
+                vectors = await self._batch(batch, deadline)
+            except ServiceError as refused:
+                less = takes.less_than(batch)
+                if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
+                    raise
+                takes = less
+                continue
+            found = [*found, vectors] if at else [vectors]
+            at += len(given)
+            _SHORTENED.labels(self.model_id).inc(sum(len(text) > takes.chars for text in given))
+            if takes.chars < self.takes.chars:
+                # It was the length: as many texts as before are tried again.
+                takes = self._learn(replace(self.takes, chars=takes.chars))
+        if takes.texts < self.takes.texts:
+            self._learn(takes)
+        return np.concatenate(found)
+
+    def _learn(self, takes: "Taken") -> "Taken":
+        """Remember how much the server takes at once."""
+        self.takes = takes
+        _log.warning(
+            "embedder.takes_less", model=self.model_id, texts=takes.texts, characters=takes.chars
+        )
+        return takes
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
-        body = await self._provider.call(lambda: self._send(texts), deadline, self._target)
-        vectors = await offload.done(len(body), _vectors, body, len(texts))
+        failures = 0
+
+        async def send() -> httpx2.Response:
+            nonlocal failures
+            try:
+                return await self._send(texts)
+            except RequestFailed as failed:
+                failures += failed.status == _FAILED
+                failed.is_final = failures > 1 and self.takes.less_than(texts) is not None
+                raise
+
+        response = await self._provider.call(send, deadline, self._target)
+        body = response.content
+        try:
+            vectors = await offload.done(len(body), _vectors, body, len(texts))
+        except ValidationError:
+            said = await self._words(response, texts)
+            raise _invalid("no list of embeddings", said) from None
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
         return vectors
 
-    async def _send(self, texts: Sequence[str]) -> bytes:
+    async def _send(self, texts: Sequence[str]) -> httpx2.Response:
         asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         try:
-            with glimpsed() as glimpse:
-                response = await self._client.post(self._url, json=asked)
+            response = await self._client.post(self._url, json=asked)
         except ReplyUnread as unread:
             raise Unread(str(unread)) from None
-        except httpx2.TransportError:
-            raise RequestFailed from None
+        except httpx2.TransportError as error:
+            raise RequestFailed(is_unreachable=is_unreachable(error)) from None
         if not response.is_success:
             asked_for = retry_after_seconds(response.headers)
-            request = ProviderRequest(texts, glimpse.secrets, self._model)
-            said = await offload.done(sum(map(len, texts)), words.read, glimpse.head, request)
+            said = await self._words(response, texts)
             raise RequestFailed(response.status_code, asked_for, said)
-        return response.content
+        return response
+
+    async def _words(self, response: httpx2.Response, texts: Sequence[str]) -> Words:
+        """Return the server's words, without what they repeat of the request."""
+        request = ProviderRequest(texts, secrets_of(response.request), self._model)
+        head = response.content[:GLIMPSE_BYTES]
+        return await offload.done(sum(map(len, texts)), words.read, head, request)
 
 
 def _mark(prefix: str) -> str:
@@ -166,11 +258,13 @@ def _mark(prefix: str) -> str:
 
 
 def _vectors(body: bytes, count: int) -> Vectors:
-    """Parse a reply: one vector per text by its index, normalised to unit length."""
-    try:
-        rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
-    except ValidationError:
-        raise _invalid("no list of embeddings") from None
+    """Parse a reply: one vector per text by its index, normalised to unit length.
+
+    Raises:
+        BadGateway: they are no vectors of the texts.
+        ValidationError: the reply holds no vectors at all.
+    """
+    rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(count)):
         raise _invalid(f"other than one vector for each of {count} texts")
     if len({len(row.embedding) for row in rows}) != 1:
@@ -183,5 +277,5 @@ def _vectors(body: bytes, count: int) -> Vectors:
     return unit
 
 
-def _invalid(what: str) -> BadGateway:
-    return BadGateway(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)
+def _invalid(what: str, said: Words = SILENCE) -> BadGateway:
+    return BadGateway(f"The embedding server sent {what}.{said.told}", Reason.MODEL_OUTPUT_INVALID)

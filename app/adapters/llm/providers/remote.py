@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 import structlog
@@ -16,6 +17,8 @@ from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
+from app.adapters.llm.refusals import OutputLimit
+from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import OutputMode, Settings
 
@@ -27,8 +30,9 @@ _SECONDS = Histogram(
     ["model"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120),
 )
-_MODE_REFUSED = (400, 422, 501)
-"""Statuses with which servers refuse an unknown output mode."""
+_LIMIT_REFUSED = (400, 413, 422)
+_MOST_LIMITS = 3
+"""Limits of the answer that one question tries after the first."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,15 @@ class Question:
         )
 
 
+class Ending(Enum):
+    """The reason why an answer ends; the value tells people of one that ends early."""
+
+    WHOLE = ""
+    CUT = "was cut off at its longest"
+    FILTERED = "was stopped by the content filter of its provider"
+    REFUSED = "was a refusal to answer"
+
+
 @dataclass(frozen=True)
 class ChannelReply:
     """A model's answer to one request."""
@@ -57,6 +70,7 @@ class ChannelReply:
     text: str
     input_tokens: int
     output_tokens: int
+    ending: Ending = Ending.WHOLE
 
 
 class Channel(Protocol):
@@ -68,8 +82,10 @@ class Channel(Protocol):
     """Media types of files that it reads; patterns such as `image/*`."""
     schemes: Sequence[str]
     """URI schemes of image references that the provider fetches."""
+    limit: OutputLimit
+    """The longest answer by the settings."""
 
-    async def send(self, question: Question, mode: OutputMode) -> ChannelReply:
+    async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
         """Make one request.
 
         Raises:
@@ -82,7 +98,8 @@ class Channel(Protocol):
 class RemoteTextModel(TextModel):
     """A text model that asks through a channel, in the modes that its server accepts.
 
-    It retries an invalid answer once.
+    It retries an invalid answer once. Where the server refuses the longest answer or its name, it
+    takes what the server's words ask for, also for later questions.
     """
 
     def __init__(
@@ -94,7 +111,8 @@ class RemoteTextModel(TextModel):
         self._channel = channel
         self._provider = provider
         self._timeout_seconds = settings.model_timeout_seconds
-        self._ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
+        self.ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
+        self.limit = channel.limit
 
     @override
     def reads(self, attachment: Attachment) -> bool:
@@ -105,39 +123,90 @@ class RemoteTextModel(TextModel):
         refuse_inside_transaction("Asking a model")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
 
+        ending = Ending.WHOLE
+
         async def request(fault: str | None) -> str:
-            question = Question(prompt, output, fault)
-            return await self._provider.call(
+            nonlocal ending
+            ending, question = Ending.WHOLE, Question(prompt, output, fault)
+            reply = await self._provider.call(
                 lambda: self._answer(question, meter), deadline, self._target
             )
+            ending = reply.ending
+            return reply.text
 
-        return await answered(request, output)
+        try:
+            return await answered(request, output)
+        except BadGateway:
+            if ending is Ending.WHOLE:
+                raise
+            raise self._ended_early(ending) from None
 
-    async def _answer(self, question: Question, meter: Meter) -> str:
+    def _ended_early(self, ending: Ending) -> BadGateway:
+        """Return the error about an answer that is of no use because it ends early."""
+        message = f"The answer of {self.model_id} {ending.value}."
+        if ending is Ending.CUT:
+            is_learnt = self.limit.tokens < self._channel.limit.tokens
+            most = f"{self.limit.tokens:,} tokens{', as its server demands' if is_learnt else ''}"
+            message = f"{message[:-1]} ({most}); see MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS."
+        return BadGateway(message, Reason.MODEL_OUTPUT_INVALID)
+
+    async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
         """Ask in the best mode; if the server refuses that, in the next."""
         now = asyncio.get_running_loop().time
         refusals: list[tuple[OutputMode, RequestFailed]] = []
-        for mode in self._ways.order(now()):
+        for mode in self.ways.order(now()):
             try:
-                text = await self._request(question, mode, meter)
+                reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
-                if failed.status not in _MODE_REFUSED:
+                if not failed.is_of_mode:
                     raise
                 refusals.append((mode, failed))
             else:
-                self._ways.worked(mode, refusals, now())
-                return text
+                self.ways.worked(mode, refusals, now())
+                return reply
         # The refusal of the best mode: that of another may concern the mode alone.
         raise refusals[0][1]
 
-    async def _request(self, question: Question, mode: OutputMode, meter: Meter) -> str:
+    async def _within_limit(
+        self, question: Question, mode: OutputMode, meter: Meter
+    ) -> ChannelReply:
+        """Ask for an answer of the greatest length that the server takes."""
+        limit = self.limit
+        for attempt in range(_MOST_LIMITS + 1):
+            try:
+                reply = await self._request(question, mode, limit, meter)
+            except RequestFailed as failed:
+                other = limit.after(failed.words.whole) if failed.status in _LIMIT_REFUSED else None
+                if other is None or attempt == _MOST_LIMITS:
+                    raise
+                limit = other
+            else:
+                if limit is not self.limit:
+                    self._learn(limit.lasting)
+                return reply
+        raise AssertionError("The last attempt returns or raises.")
+
+    def _learn(self, limit: OutputLimit) -> None:
+        if limit != self.limit:
+            _log.warning(
+                "model.output_limit_changed",
+                model=self.model_id,
+                tokens=limit.tokens,
+                name=limit.name,
+                setting="MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS",
+            )
+        self.limit = limit
+
+    async def _request(
+        self, question: Question, mode: OutputMode, limit: OutputLimit, meter: Meter
+    ) -> ChannelReply:
         """Make one request, count it, and log its outcome; a failed one has no tokens."""
         loop = asyncio.get_running_loop()
         began, answer = loop.time(), None
         failure: Mapping[str, int | str | None] = {}
         try:
             with tracing.span("model", model=self.model_id):
-                answer = await self._channel.send(question, mode)
+                answer = await self._channel.send(question, mode, limit)
         except RequestFailed as failed:
             failure = failed.log_fields
             raise
@@ -157,4 +226,4 @@ class RemoteTextModel(TextModel):
                 output_tokens=usage.output_tokens,
                 **failure,
             )
-        return answer.text
+        return answer

@@ -5,11 +5,13 @@ retries, no downloads. An answer is requested by native schema, by tool or in th
 """
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 import httpx2
 import structlog
 from google.genai.types import HttpRetryOptions
+from openai import AsyncOpenAI
 from pydantic_ai import ToolDefinition
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UserError
@@ -20,6 +22,7 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     UploadedFile,
     UserContent,
@@ -40,12 +43,19 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.adapters.llm import offload, words
-from app.adapters.llm.http import Glimpse, ReplyUnread, glimpsed, retry_after_seconds
+from app.adapters.llm.http import (
+    Glimpse,
+    ReplyUnread,
+    glimpsed,
+    is_unreachable,
+    retry_after_seconds,
+)
 from app.adapters.llm.media import VENDOR_MEDIA_TYPES
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, Unread
-from app.adapters.llm.providers.remote import Channel, ChannelReply, Question
+from app.adapters.llm.providers.remote import Channel, ChannelReply, Ending, Question
+from app.adapters.llm.refusals import OutputLimit
 from app.adapters.llm.schema import small_schema
 from app.adapters.llm.words import ProviderRequest, Words
 from app.kernel.failures import describe
@@ -55,10 +65,20 @@ from app.settings.settings import OutputMode, Settings
 _log = structlog.get_logger(__name__)
 
 _NAME = "answer"
+_OK = 200
+_ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
 _MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
 """Output modes, from the most reliable to the one that every model supports."""
+_ENDINGS = {
+    "length": Ending.CUT,
+    "max_tokens": Ending.CUT,
+    "model_length": Ending.CUT,
+    "content_filter": Ending.FILTERED,
+    "refusal": Ending.REFUSED,
+}
+"""Reasons for the end of an answer: of pydantic-ai, and of servers that have words of their own."""
 _MAX_TOKENS = 1_000_000_000
 """Tokens of one call; far more than any takes, and a day's sum can still be stored."""
 
@@ -97,10 +117,11 @@ def _open_openai(
         vendor.client.base_url = base_url or vendor.client.base_url
         vendor.client.max_retries = 0
         return OpenAIChatModel(model, provider=vendor)
+    name = "openai-compatible"
     own = OpenAICompatibleProvider(
-        "openai-compatible", base_url=base_url, api_key=key or NO_KEY, http_client=client
+        name, base_url=base_url, api_key=key or NO_KEY, http_client=client
     )
-    own.client.max_retries = 0
+    own = OpenAICompatibleProvider(name, openai_client=_own_client(own.client, base_url))
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
 
 
@@ -111,8 +132,21 @@ def _open_ollama(
         own = OllamaProvider(base_url, key, http_client=client)
     except UserError:
         own = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
-    own.client.max_retries = 0
+    own = OllamaProvider(openai_client=_own_client(own.client, base_url))
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+
+
+def _own_client(client: AsyncOpenAI, base_url: str | None) -> AsyncOpenAI:
+    """Return a client that repeats nothing, and sends the query of its address every time."""
+    url = httpx2.URL(base_url or client.base_url)
+    # Azure does not take its keys as a bearer's.
+    headers = {"api-key": client.api_key} if "api-version" in url.params else {}
+    return client.with_options(
+        base_url=url.copy_with(query=None),
+        default_query=dict(url.params),
+        default_headers=headers,
+        max_retries=0,
+    )
 
 
 def _open_anthropic(
@@ -160,7 +194,7 @@ class _VendorChannel(Channel):
 
     def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
         self._model = model
-        self._settings = ModelSettings(max_tokens=settings.model_max_output_tokens)
+        self.limit = OutputLimit(settings.model_max_output_tokens, _limit_name(model))
         # OpenAI keeps to a schema only if it is strict; elsewhere that would make it longer.
         self._is_strict = True if is_vendor and model.system == "openai" else None
         default = VENDOR_MEDIA_TYPES if is_vendor else ()
@@ -171,7 +205,7 @@ class _VendorChannel(Channel):
         self.modes = _modes(model, settings.model_output)
 
     @override
-    async def send(self, question: Question, mode: OutputMode) -> ChannelReply:
+    async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
         parameters = self._parameters(question, mode)
         request = ModelRequest([UserPromptPart(self._content(question))])
         with glimpsed() as glimpse:
@@ -179,18 +213,20 @@ class _VendorChannel(Channel):
                 response = await model_request(
                     self._model,
                     [request],
-                    model_settings=self._settings,
+                    model_settings=_settings(limit),
                     model_request_parameters=parameters,
                 )
-            except ModelAPIError as error:
-                failed = _failure(error)
             except Exception as error:  # noqa: BLE001 - a reply that is none ends in errors of any kind
-                _log.warning("model.reply_unreadable", error=describe(error))
-                failed = RequestFailed()
+                if not isinstance(error, ModelAPIError):
+                    _log.warning("model.reply_unreadable", error=describe(error))
+                failed = _failure(error)
             else:
                 return _to_said(response, question)
         if isinstance(failed, RequestFailed) and glimpse.head:
-            failed.words = await self._words(question, glimpse)
+            failed.words = said = await self._words(question, glimpse)
+            if failed.status == _OK and said.code and _ERROR_STATUS.fullmatch(said.code):
+                # Proxies put the status of an upstream there.
+                failed.status = int(said.code)
         raise failed
 
     async def _words(self, question: Question, glimpse: Glimpse) -> Words:
@@ -250,37 +286,71 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
     return tuple(mode for mode in _MODES if can[mode])
 
 
+def _limit_name(model: Model) -> str | None:
+    if not isinstance(model, OpenAIChatModel):
+        return None
+    is_new = model.profile.get("openai_chat_supports_max_completion_tokens", True)
+    return "max_completion_tokens" if is_new else "max_tokens"
+
+
+def _settings(limit: OutputLimit) -> ModelSettings:
+    if limit.name is None:
+        return ModelSettings(max_tokens=limit.tokens)
+    return ModelSettings(extra_body={limit.name: limit.tokens})
+
+
 def _schemes(model: Model) -> tuple[str, ...]:
     return ("https",) if model.system == "google" else ("https", "http")
 
 
-def _failure(error: ModelAPIError) -> RequestFailed | Unread:
-    cause: BaseException | None = error
-    while cause is not None:
+def _failure(error: Exception) -> RequestFailed | Unread:
+    causes = list(_causes(error))
+    for cause in causes:
         if isinstance(cause, ReplyUnread):
             return Unread(str(cause))
+    if isinstance(error, ModelHTTPError):
+        asked = retry_after_seconds(error.headers or {})
+        return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
+    if any(isinstance(cause, httpx2.TransportError) for cause in causes):
+        return RequestFailed(is_unreachable=any(map(is_unreachable, causes)))
+    # For a redirection, which is not followed, only the vendor's own error has the status.
+    return RequestFailed(getattr(error.__cause__, "status_code", _OK))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
         cause = cause.__cause__
-    if not isinstance(error, ModelHTTPError):
-        # For a redirection, which is not followed, only the vendor's own error has the status.
-        return RequestFailed(getattr(error.__cause__, "status_code", None))
-    asked = retry_after_seconds(error.headers or {})
-    return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
 
 
 def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
-    """Return the arguments of the tool call, else the text, without thoughts. Many calls: a list.
+    """Return the arguments of the tool call, else the text, else the thoughts. Many calls: a list.
 
     Tokens are estimated from the characters if the server reports none.
     """
+    ending = _ending(response)
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
     text = f"[{','.join(calls)}]" if len(calls) > 1 else "\n".join(calls or texts)
+    if not text.strip() and ending is Ending.WHOLE:
+        # Some servers take all for a thought. One that is cut off holds drafts at most.
+        text = "\n".join(p.content for p in response.parts if isinstance(p, ThinkingPart))
     read = believed_tokens(response.usage.input_tokens)
     written = believed_tokens(response.usage.output_tokens)
-    if read or written:
-        return ChannelReply(text, read, written)
-    sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
-    return ChannelReply(text, estimate_tokens(sent), estimate_tokens(text))
+    if not read and not written:
+        schema = json.dumps(small_schema(question.output))
+        sent = question.prompt.instructions + question.text + schema
+        read, written = estimate_tokens(sent), estimate_tokens(text)
+    return ChannelReply(text, read, written, ending)
+
+
+def _ending(response: ModelResponse) -> Ending:
+    details = response.provider_details or {}
+    if details.get("refusal"):
+        return Ending.REFUSED
+    own = _ENDINGS.get(str(details.get("finish_reason")))
+    return own or _ENDINGS.get(response.finish_reason or "", Ending.WHOLE)
 
 
 def believed_tokens(reported: int) -> int:

@@ -136,7 +136,8 @@ class GenerationConfig(WireModel):
     model: str | None = Field(
         None,
         max_length=512,
-        description="Name of a configured model; absent or unknown: the service's own.",
+        description="Name of a configured model; absent, or a name of Google's that is not"
+        " configured: the service's own.",
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
         None,

@@ -11,7 +11,7 @@ from app.adapters.db.filters import read_filter
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database, note
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.named import check_policy
+from app.adapters.llm.named import check_policy, check_writer
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.clock import Clock
@@ -22,6 +22,7 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.kernel.paging import PageRequest
+from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.schemas import (
     ListReasoningEnginesResponse,
     ReasoningEngine,
@@ -31,7 +32,7 @@ from app.platform.engines.schemas import (
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import idempotency
@@ -50,6 +51,7 @@ FIRST_ENGINE = EngineName(DEFAULT_LOCATION.project, DEFAULT_LOCATION.location, 1
 _BANK_PATH = "context_spec.memory_bank_config"
 _MASKABLE = frozenset({"display_name", "description", "labels", "context_spec", _BANK_PATH})
 _POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
+_MODEL_FIELD = "contextSpec.memoryBankConfig.generationConfig.model"
 _MOST_LOGGED = 20
 """Engines that a line of the log names."""
 # Request ids of creations are unique over the service: there is no engine yet.
@@ -105,6 +107,7 @@ class EngineService:
         """
         now = self.clock.now()
         self._check_policy(request)
+        self._check_model(request)
         parent = _parent_of_new(location)
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
@@ -130,7 +133,8 @@ class EngineService:
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the configuration names an unknown model or counter.
+            InvalidArgument: the configuration names an unknown model or counter. A model that
+                the engine already has may stay.
         """
         now = self.clock.now()
         changed = self._changed(request, mask)
@@ -140,6 +144,7 @@ class EngineService:
             if (known := await idempotency.replay_operation(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
+            self._check_model(request, row)
             values = _keeping_own(_values(request, changed), request, row)
             values["update_time"] = now
             row = await repository.update_engine(session, row.engine_id, values)
@@ -158,7 +163,7 @@ class EngineService:
         """
         self._changed(request, mask)
         async with self.db.snapshot() as session:
-            await repository.get(session, name)
+            self._check_model(request, await repository.get(session, name))
 
     async def list_page(
         self,
@@ -192,6 +197,12 @@ class EngineService:
         policy = config.memory_policy if config else None
         check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
+    def _check_model(self, request: ReasoningEngineRequest, row: EngineRow | None = None) -> None:
+        """Check the model that writes memories, unless the engine has it already."""
+        model = _model_of(request.context_spec and request.context_spec.memory_bank_config)
+        if row is None or model != _model_of(config_of(row)):
+            check_writer(model, self.models, _MODEL_FIELD)
+
     def _operation(self, name: EngineName, kind: str, method: str, now: datetime) -> NewOperation:
         return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
 
@@ -204,6 +215,11 @@ def warn_of_encryption(engine_ids: Sequence[int], *, has_more: bool = False) -> 
         has_more=has_more,
         help="Nothing is encrypted by it: see docs/operations/encryption.md.",
     )
+
+
+def _model_of(config: MemoryBankConfig | None) -> str | None:
+    generation = config and config.generation_config
+    return generation.model if generation else None
 
 
 def _parent_of_new(location: LocationName) -> LocationName:
