@@ -24,6 +24,7 @@ from app.process import (
     export_commands,
     import_commands,
     key_commands,
+    model_commands,
     operation_commands,
     restore_commands,
     settings_commands,
@@ -220,6 +221,10 @@ def openapi() -> None:
 
 _GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
     "Run": {"serve": serve, "worker": worker, "demo": demo},
+    "Try a model": {
+        "check-model": model_commands.check_model,
+        "check-embedder": model_commands.check_embedder,
+    },
     "Look up": {
         "settings": settings_commands.settings,
         "costs": cost_commands.costs,

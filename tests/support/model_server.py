@@ -62,6 +62,10 @@ class Behaviour:
     is_chunked: bool = False
     """Whether the reply goes without a declared length."""
     reports_usage: bool = True
+    message: Json = field(default_factory=dict)
+    """Fields of the answer's message that others do not have, or that have another value."""
+    finish: str | None = None
+    """The reason why the answer ends; None: the usual one."""
     tokens: Callable[[Json, str], tuple[int, int]] | None = None
     """Counts the request and the answer; None: as `count_tokens` does."""
 
@@ -76,6 +80,11 @@ def status(code: int, *, retry_after: str | None = None) -> Behaviour:
     headers = {} if retry_after is None else {"Retry-After": retry_after}
     error = {"error": {"message": "A word of the provider.", "type": "test", "code": None}}
     return Behaviour(status=code, headers=headers, body=json.dumps(error).encode())
+
+
+def refusal(code: int, message: str, **more: Any) -> Behaviour:
+    """Refuse in these words."""
+    return Behaviour(status=code, body=json.dumps({"error": {"message": message, **more}}).encode())
 
 
 def cut_off(answer: Answer, *, is_chunked: bool = False) -> Behaviour:
@@ -119,6 +128,7 @@ class Seen:
     """A request that has come in."""
 
     path: str
+    query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Json
     prompt_tokens: int
@@ -139,6 +149,8 @@ class ModelServer:
         """What is done when nothing else is ordered."""
         self.refuses: dict[str, int] = {}
         """Fields that are not known here, such as `tools`, and the status that says so."""
+        self.judge: Callable[[Json], Behaviour | None] = lambda _: None
+        """Decides by a request what is done with it; None: what is ordered."""
         self.most_at_once = 0
         self._present: set[int] = set()
         self._ordered: deque[Behaviour] = deque()
@@ -175,11 +187,15 @@ class ModelServer:
     async def _reply(self, request: Request, made: Callable[[Json, Behaviour], Json]) -> Response:
         body = await request.json()
         tokens = prompt_tokens(body)
-        self.seen.append(Seen(request.url.path, dict(request.headers), body, tokens))
+        self.seen.append(
+            Seen(request.url.path, dict(request.query_params), dict(request.headers), body, tokens)
+        )
         refused = [code for name, code in self.refuses.items() if name in body]
         if refused:
             return JSONResponse({"error": {"message": "Unknown field."}}, refused[0])
-        behaviour = self._ordered.popleft() if self._ordered else self.otherwise
+        behaviour = self.judge(body)
+        if behaviour is None:
+            behaviour = self._ordered.popleft() if self._ordered else self.otherwise
         present, number = self._present, len(self.seen)
         present.add(number)
         self.most_at_once = max(self.most_at_once, len(self._present))
@@ -236,7 +252,8 @@ def _completion(body: Json, behaviour: Behaviour) -> Json:
     answer = answer if called is None else called.arguments
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     message = _call(body, called, text) if is_call else {"role": "assistant", "content": text}
-    finish = "tool_calls" if is_call else "stop"
+    finish = behaviour.finish or ("tool_calls" if is_call else "stop")
+    message = {**message, **behaviour.message}
     found: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",

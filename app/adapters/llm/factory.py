@@ -38,7 +38,7 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
         ModelSetupError: MiniLM is requested by name and not installed, the embedder `http` has no
             address or no model, or the files of `onnx` are not a model.
     """
-    return _opened(_choose(settings), settings)
+    return _opened(choose_embedder(settings), settings)
 
 
 def open_embedders(settings: Settings) -> Embedders:
@@ -78,7 +78,8 @@ def _opened(inner: ManagedEmbedder, settings: Settings) -> ManagedEmbedder:
     return CachedEmbedder(inner, settings.embedding_cache_entries)
 
 
-def _choose(settings: Settings) -> ManagedEmbedder:
+def choose_embedder(settings: Settings) -> ManagedEmbedder:
+    """Open the embedder of the settings; as `open_embedder`, without a cache."""
     if settings.embedder is EmbedderChoice.HTTP:
         return _open_http(settings)
     if settings.embedder is EmbedderChoice.HASH:

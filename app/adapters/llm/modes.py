@@ -33,6 +33,10 @@ class Ways:
     def __init__(self, model_id: str, modes: Sequence[OutputMode], rest_seconds: float) -> None:
         self._model_id = model_id
         self._modes = tuple(modes)
+        self.refused: Sequence[OutputMode] = ()
+        """Modes that the server refused before the last answer."""
+        self.latest: OutputMode | None = None
+        """The mode of the last answer."""
         self._rest_seconds = rest_seconds
         self._refused: Counter[OutputMode] = Counter()
         self._until: dict[OutputMode, float] = {}
@@ -56,6 +60,7 @@ class Ways:
     def worked(self, mode: OutputMode, refusals: Refusals, now: float) -> None:
         """Record the mode that brought an answer, and the refused modes before it."""
         before = self.in_use
+        self.latest, self.refused = mode, [refused for refused, _ in refusals]
         self._refused[mode] = 0
         self._until.pop(mode, None)
         for refused, _ in refusals:

@@ -167,14 +167,14 @@ def _is_key(token: str, model: str) -> bool:
 
 
 def _repeated(text: str, sent: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield spans of 20 characters that were sent, plain or escaped as JSON."""
+    """Yield spans of 20 characters that were sent, or of a whole shorter text, plain or as JSON."""
     places: dict[str, list[int]] = {}
     for start in range(len(text) - _RUN_CHARS + 1):
         places.setdefault(text[start : start + _RUN_CHARS], []).append(start)
-    if not places:
-        return
     for sent_text in sent:
         for shown in {_plain(sent_text), _plain(json.dumps(sent_text)[1:-1])}:
+            if _SENT_CHARS <= len(shown) < _RUN_CHARS:
+                yield from (match.span() for match in re.finditer(re.escape(shown), text))
             runs = {shown[at : at + _RUN_CHARS] for at in range(len(shown) - _RUN_CHARS + 1)}
             for run in runs & places.keys():
                 yield from ((start, start + _RUN_CHARS) for start in places[run])

@@ -66,6 +66,7 @@ _log = structlog.get_logger(__name__)
 
 _NAME = "answer"
 _OK = 200
+_ERROR = b'"error"'
 _ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
@@ -221,7 +222,10 @@ class _VendorChannel(Channel):
                     _log.warning("model.reply_unreadable", error=describe(error))
                 failed = _failure(error)
             else:
-                return _to_said(response, question)
+                reply = _to_said(response, question)
+                if reply.text or _ERROR not in glimpse.head:
+                    return reply
+                failed = RequestFailed(_OK)
         if isinstance(failed, RequestFailed) and glimpse.head:
             failed.words = said = await self._words(question, glimpse)
             if failed.status == _OK and said.code and _ERROR_STATUS.fullmatch(said.code):

@@ -199,7 +199,8 @@ class EngineService:
 
     def _check_model(self, request: ReasoningEngineRequest, row: EngineRow | None = None) -> None:
         """Check the model that writes memories, unless the engine has it already."""
-        model = _model_of(request.context_spec and request.context_spec.memory_bank_config)
+        spec = request.context_spec
+        model = _model_of(spec.memory_bank_config if spec else None)
         if row is None or model != _model_of(config_of(row)):
             check_writer(model, self.models, _MODEL_FIELD)
 

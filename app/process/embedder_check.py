@@ -1,0 +1,79 @@
+"""Three small calls of the configured embedder: a vector, what is near, and how much it takes."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.providers.embed_http import HttpEmbedder, Taken
+
+_QUERY = "Which drinks does she like?"
+_NEAR = "Nora's favourite tea is jasmine."
+_FAR = "The invoice of March was paid by bank transfer."
+
+
+@dataclass
+class EmbedderCheck:
+    """A check of an embedder, and its findings so far.
+
+    Attributes:
+        advice: things to do.
+        is_passed: False once the embedder is of no use as it is.
+    """
+
+    embedder: ManagedEmbedder
+    advice: list[str] = field(default_factory=list)
+    is_passed: bool = True
+
+    def steps(self) -> Iterator[Callable[[], Awaitable[Sequence[str]]]]:
+        """Yield the calls in order; each returns lines for people.
+
+        Raises:
+            ServiceError: as `Embedder.embed`.
+        """
+        yield self._vector
+        yield self._meaning
+        yield self._size
+
+    async def _vector(self) -> Sequence[str]:
+        vectors, cost = await self._embedded([_FAR])
+        return [f"Vectors: {vectors.shape[1]:,} numbers. {cost}"]
+
+    async def _meaning(self) -> Sequence[str]:
+        prefixes = self.embedder.prefixes
+        texts = [prefixes.query + _QUERY, prefixes.text + _NEAR, prefixes.text + _FAR]
+        vectors, cost = await self._embedded(texts)
+        near, far = np.linalg.norm(vectors[1:] - vectors[0], axis=1)
+        if self.embedder.lexical_only:
+            return [f"Meaning: none, it knows words alone. {cost}"]
+        if near < far:
+            return [
+                f"Meaning: what answers a question is nearer to it ({near:.2f} < {far:.2f}). {cost}"
+            ]
+        self.is_passed = False
+        self.advice.append(
+            "A model for search; or its prefixes, by MEMORY_BANK_EMBEDDER_QUERY_PREFIX and"
+            " MEMORY_BANK_EMBEDDER_TEXT_PREFIX."
+        )
+        return [
+            f"Meaning: what answers a question is not nearer to it ({near:.2f}, {far:.2f}). {cost}"
+        ]
+
+    async def _size(self) -> Sequence[str]:
+        most = Taken()
+        texts = [f"{_NEAR} {number}" for number in range(most.texts - 1)]
+        _, cost = await self._embedded([*texts, f"{_FAR} " * (most.chars // len(_FAR))])
+        takes = self.embedder.takes if isinstance(self.embedder, HttpEmbedder) else most
+        line = f"Size: {takes.texts} texts at once. {cost}"
+        if takes.chars < most.chars:
+            line += f"\n  Of a text, the first {takes.chars:,} characters alone become the vector."
+        return [line]
+
+    async def _embedded(self, texts: Sequence[str]) -> tuple[Vectors, str]:
+        """Return the vectors, and their cost in words."""
+        began = time.monotonic()
+        vectors = await self.embedder.embed(texts)
+        return vectors, f"({len(texts)} texts, {time.monotonic() - began:.1f} s)"

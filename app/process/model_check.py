@@ -1,0 +1,125 @@
+"""Three small calls of the configured model: the way of asking, a quote, and a short talk."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC
+from math import ceil
+
+from pydantic import BaseModel
+
+from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.llm.providers.remote import RemoteTextModel
+from app.kernel.clock import SystemClock
+from app.kernel.text import fold
+from app.language.facts import MANAGED_TOPICS
+from app.memory.generation.logic.checks import checked
+from app.memory.generation.logic.chunks import TranscriptLine
+from app.memory.generation.logic.prompts import Guide, conversation, extraction, today
+from app.memory.generation.logic.replies import Facts
+from app.memory.generation.logic.sources import Sources
+from app.settings.settings import Settings
+
+_LINE = (
+    "Tomorrow \u2014 at 7:30 \u2014 I\u2019ll bring Zo\u00eb\u2019s \u201cblue\u201d folder,"
+    " not the red one."
+)
+_TALK = (
+    "Hi, I'm Nora, and I've just moved to Lyon.",
+    "Welcome! What do you do there?",
+    "I work as a nurse, mostly night shifts.",
+    "That sounds demanding. Shall I order dinner for you?",
+    "Yes, but I'm allergic to peanuts, so please check what is in it.",
+    "I will: no peanuts.",
+)
+"""The user and the assistant in turn."""
+_CALLS_IN_TIME = 4
+"""Calls as long as that of the talk that should fit into the time limit: others wait as well."""
+_STEP_SECONDS = 30
+_LEAST_OUTPUT_TOKENS = 256
+
+
+class _Words(BaseModel):
+    words: int
+
+
+class _Quote(BaseModel):
+    quote: str
+
+
+@dataclass
+class ModelCheck:
+    """A check of a model, and its findings so far.
+
+    Attributes:
+        advice: settings to change, as `NAME=value`, and other things to do.
+        is_passed: False once the model is of no use as it is.
+    """
+
+    model: RemoteTextModel
+    settings: Settings
+    advice: list[str] = field(default_factory=list)
+    is_passed: bool = True
+
+    def steps(self) -> Iterator[Callable[[], Awaitable[Sequence[str]]]]:
+        """Yield the calls in order; each returns lines for people.
+
+        Raises:
+            ServiceError: as `TextModel.ask`.
+        """
+        yield self._structure
+        yield self._quotes
+        yield self._talk
+
+    async def _structure(self) -> Sequence[str]:
+        prompt = Prompt("Count the words of the text.", "Lyon lies on two rivers.")
+        _, cost, _ = await self._asked(prompt, _Words)
+        ways = self.model.ways
+        line = f"Structure: by {ways.latest}"
+        if ways.refused:
+            line += f"; the server refuses {' and '.join(ways.refused)}"
+            self.advice.append(f"MEMORY_BANK_MODEL_OUTPUT={ways.latest}")
+        most, asked = self.model.limit.tokens, self.settings.model_max_output_tokens
+        if _LEAST_OUTPUT_TOKENS <= most < asked:
+            line += f"; it takes answers of {most:,} tokens at most"
+            self.advice.append(f"MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS={most}")
+        return [f"{line}. {cost}"]
+
+    async def _quotes(self) -> Sequence[str]:
+        text = f"Where were we?\n{_LINE}\nThanks."
+        prompt = Prompt("Copy the line about a folder, character for character.", text)
+        answer, cost, _ = await self._asked(prompt, _Quote)
+        if answer.quote.strip() == _LINE:
+            return [f"Quotes: exact. {cost}"]
+        if fold(answer.quote) == fold(_LINE):
+            return [f"Quotes: exact but for punctuation, which does not matter. {cost}"]
+        self.advice.append("A model that quotes exactly: facts without a right quote are dropped.")
+        return [f"Quotes: not exact. {cost}"]
+
+    async def _talk(self) -> Sequence[str]:
+        guide = Guide(MANAGED_TOPICS, False, (), SystemClock().now(), UTC)
+        lines = tuple(TranscriptLine(at, at % 2 == 0, text) for at, text in enumerate(_TALK))
+        prompt = Prompt(f"{extraction(guide)}\n{today(guide)}", conversation(lines, guide))
+        answer, cost, seconds = await self._asked(prompt, Facts)
+        found = checked(answer.facts, Sources(lines, guide), guide)
+        if not found.candidates:
+            self.is_passed = False
+            self.advice.append("A larger model: this one finds nothing that can be believed.")
+        if seconds * _CALLS_IN_TIME > self.settings.model_timeout_seconds:
+            enough = ceil(seconds * _CALLS_IN_TIME / _STEP_SECONDS) * _STEP_SECONDS
+            self.advice.append(f"MEMORY_BANK_MODEL_TIMEOUT_SECONDS={enough}")
+        kept, dropped = len(found.candidates), len(found.dropped)
+        return [
+            f"A talk of six lines: {kept} memories, {dropped} facts dropped. {cost}",
+            *(f"  {candidate.fact}" for candidate in found.candidates),
+            *(f"  dropped, {one.reason}: {one.fact}" for one in found.dropped),
+        ]
+
+    async def _asked(self, prompt: Prompt, output: type[OutputT]) -> tuple[OutputT, str, float]:
+        """Return the answer, its cost in words, and its seconds."""
+        meter, began = Meter(), time.monotonic()
+        answer = await self.model.ask(prompt, output, meter)
+        seconds, total = time.monotonic() - began, meter.total
+        calls = "1 call" if total.calls == 1 else f"{total.calls} calls"
+        cost = f"{calls}, {seconds:.1f} s, {total.input_tokens:,} tokens read"
+        return answer, f"({cost}, {total.output_tokens:,} written)", seconds
