@@ -54,9 +54,11 @@ def check_writer(name: str | None, models: TextModels, field: str) -> None:
     """
     if name is None or models.knows(name) or _OF_GOOGLE.fullmatch(name):
         return
-    accepted = ", ".join([*models.names, "or a name of Google's, such as gemini-2.5-flash"])
+    own = f"one of: {', '.join(models.names)}; or " if models.names else ""
     raise InvalidArgument.of_field(
-        field, f"must be one of: {accepted}, in whose place {models.writer} writes; got {name!r}."
+        field,
+        f"must be {own}a name of Google's such as gemini-2.5-flash, for which"
+        f" {models.writer} writes.",
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.named import check_policy
+from app.adapters.llm.named import check_policy, check_writer
 from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import MemoryPolicy
@@ -52,3 +52,28 @@ def test_a_counter_can_be_named_where_it_is_there(tmp_path: Path) -> None:
 
 def test_without_a_policy_nothing_is_wrong() -> None:
     check_policy(None, TextModels(), Settings(), "memoryPolicy")
+
+
+_GOOGLE = "projects/p/locations/l/publishers/google/models/gemini-2.5-flash"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [None, _MODEL.model_id, "cheap", "publishers/x/models/cheap", _GOOGLE, "gemini-3-pro",
+     "models/gemini-2.5-flash", "publishers/google/models/text-x"],
+)  # fmt: skip
+def test_an_engine_may_name_a_model_that_is_there_or_is_googles(name: str | None) -> None:
+    check_writer(name, _MODELS, "model")
+
+
+@pytest.mark.parametrize("name", ["dear", "gpt-5", "openai:gpt-5", "builtin", "x/gemini-2.5", ""])
+def test_an_engine_may_name_no_other_model(name: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        check_writer(name, _MODELS, "model")
+    (violation,) = refused.value.violations
+    assert violation.description.endswith(
+        f"must be one of: {_MODEL.model_id}, cheap; or a name of Google's such as"
+        f" gemini-2.5-flash, for which {_MODEL.model_id} writes."
+    )
+    with pytest.raises(InvalidArgument, match=r"must be a name of Google's such as"):
+        check_writer(name, TextModels(), "model")
