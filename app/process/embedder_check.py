@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.providers.embed_http import HttpEmbedder, Taken
 
 _QUERY = "Which drinks does she like?"
 _NEAR = "Nora's favourite tea is jasmine."
@@ -63,10 +62,10 @@ class EmbedderCheck:
         ]
 
     async def _size(self) -> Sequence[str]:
-        most = Taken()
+        most = BatchSize()
         texts = [f"{_NEAR} {number}" for number in range(most.texts - 1)]
         _, cost = await self._embedded([*texts, f"{_FAR} " * (most.chars // len(_FAR))])
-        takes = self.embedder.takes if isinstance(self.embedder, HttpEmbedder) else most
+        takes = self.embedder.takes or most
         line = f"Size: {takes.texts} texts at once. {cost}"
         if takes.chars < most.chars:
             line += f"\n  Of a text, the first {takes.chars:,} characters alone become the vector."

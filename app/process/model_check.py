@@ -8,8 +8,7 @@ from math import ceil
 
 from pydantic import BaseModel
 
-from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.providers.remote import RemoteTextModel
+from app.adapters.llm.ports import Meter, OutputT, Prompt, TextModel
 from app.kernel.clock import SystemClock
 from app.kernel.text import fold
 from app.language.facts import MANAGED_TOPICS
@@ -56,7 +55,7 @@ class ModelCheck:
         is_passed: False once the model is of no use as it is.
     """
 
-    model: RemoteTextModel
+    model: TextModel
     settings: Settings
     advice: list[str] = field(default_factory=list)
     is_passed: bool = True
@@ -74,12 +73,13 @@ class ModelCheck:
     async def _structure(self) -> Sequence[str]:
         prompt = Prompt("Count the words of the text.", "Lyon lies on two rivers.")
         _, cost, _ = await self._asked(prompt, _Words)
-        ways = self.model.ways
-        line = f"Structure: by {ways.latest}"
-        if ways.refused:
-            line += f"; the server refuses {' and '.join(ways.refused)}"
-            self.advice.append(f"MEMORY_BANK_MODEL_OUTPUT={ways.latest}")
-        most, asked = self.model.limit.tokens, self.settings.model_max_output_tokens
+        learnt = self.model.learnt
+        assert learnt is not None
+        line = f"Structure: by {learnt.mode}"
+        if learnt.refused:
+            line += f"; the server refuses {' and '.join(learnt.refused)}"
+            self.advice.append(f"MEMORY_BANK_MODEL_OUTPUT={learnt.mode}")
+        most, asked = learnt.output_tokens, self.settings.model_max_output_tokens
         if _LEAST_OUTPUT_TOKENS <= most < asked:
             line += f"; it takes answers of {most:,} tokens at most"
             self.advice.append(f"MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS={most}")

@@ -14,7 +14,7 @@ _UNSENDABLE = re.compile(r"[^ -~]")
 """A character that no HTTP header may have."""
 _BLANK = re.compile(r"[\s\x00-\x1f#]")
 _METHOD = re.compile(r"(?:/(?:chat/completions|completions|embeddings|responses))?/*\Z")
-"""What providers show behind the base of an address."""
+"""The path of a method, which providers show behind the base of an address."""
 
 
 class UnsendableKeyError(ValueError):

@@ -1,11 +1,35 @@
 """The life cycle and languages of an embedder: open, warm, close."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from app.adapters.llm.ports import Embedder
 from app.kernel.languages import CODES, NAMES
 from app.language.search_languages import foreign_language
+
+_LEAST_CHARS = 200
+"""No text is made shorter than this: whatever the server refuses, it is not the length."""
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """The most that an embedding server takes at once.
+
+    Attributes:
+        texts: their vectors of 3,072 numbers each take about a megabyte as text.
+        chars: of each text; vendors refuse more than about 8,000 tokens.
+    """
+
+    texts: int = 16
+    chars: int = 8_000
+
+    def less_than(self, batch: Sequence[str]) -> "BatchSize | None":
+        """Return what to try when a batch is refused; None: it cannot be the size."""
+        if len(batch) > 1:
+            return replace(self, texts=(len(batch) + 1) // 2)
+        chars = len(batch[0]) * 2 // 3
+        return replace(self, chars=chars) if chars >= _LEAST_CHARS else None
 
 
 class ManagedEmbedder(Embedder, Protocol):
@@ -13,6 +37,8 @@ class ManagedEmbedder(Embedder, Protocol):
 
     is_local: bool = False
     """True if its input stays in this process; false unless an embedder says so."""
+    takes: BatchSize | None = None
+    """The most that its server takes at once; None: it has none."""
     covers: tuple[str, ...] | None = None
     """The languages that it understands, as ISO 639-1 codes. None: it is not known to lack one."""
 

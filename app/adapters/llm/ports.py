@@ -102,6 +102,21 @@ class Prompt:
 OutputT = TypeVar("OutputT", bound=BaseModel)
 
 
+@dataclass(frozen=True)
+class Learnt:
+    """Facts about the server of a model that its answers have shown.
+
+    Attributes:
+        mode: the output mode of the last answer.
+        refused: the modes that were refused before it.
+        output_tokens: the longest answer.
+    """
+
+    mode: str
+    refused: Sequence[str]
+    output_tokens: int
+
+
 class TextModel(Protocol):
     """The port that answers a prompt with a structure."""
 
@@ -109,6 +124,11 @@ class TextModel(Protocol):
     """The names of provider and model, such as `openai:gpt-5-mini`."""
     max_input_tokens: int
     """The longest prompt in tokens, instructions and schema included."""
+
+    @property
+    def learnt(self) -> Learnt | None:
+        """Facts about its server; None before the first answer, and without a server."""
+        return None
 
     def reads(self, attachment: Attachment) -> bool:
         """Return True if the model accepts files of this kind, given this way."""

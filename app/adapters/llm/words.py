@@ -16,7 +16,7 @@ _RUN_CHARS = 20
 """This many consecutive characters that are also in the prompt count as a part of it."""
 _READ_CHARS = 1_000
 CUT = "[...]"
-"""What stands in place of a part of the request."""
+"""Stand-in for a part of the request."""
 _MARKUP = re.compile(
     r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
 )

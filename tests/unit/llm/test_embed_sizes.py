@@ -8,7 +8,8 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from app.adapters.llm.factory import choose_embedder
-from app.adapters.llm.providers.embed_http import HttpEmbedder, Taken
+from app.adapters.llm.managed import BatchSize
+from app.adapters.llm.providers.embed_http import HttpEmbedder
 from app.kernel.errors import BadGateway, FailedPrecondition, Unavailable
 from app.settings.settings import Settings
 from tests.support.model_server import Behaviour, Json, ModelServer, refusal, status
@@ -65,7 +66,7 @@ async def test_a_batch_is_halved_until_the_server_takes_it(
     count = len(server.seen)
     await embedder.embed(SHORT)
 
-    assert embedder.takes == Taken(texts=found)
+    assert embedder.takes == BatchSize(texts=found)
     assert {len(seen.body["input"]) for seen in server.seen[count:]} == {found}
     learnt = [log for log in logs if log["event"] == "embedder.takes_less"]
     assert [(log["model"], log["texts"]) for log in learnt] == [("http:sized", found)]
@@ -133,7 +134,7 @@ async def test_what_is_refused_whatever_its_size_teaches_nothing(
     with pytest.raises(FailedPrecondition, match="It says: The model sized is gone"):
         await embedder.embed(["a" * 8_000, *SHORT])
 
-    assert embedder.takes == Taken()
+    assert embedder.takes == BatchSize()
     assert len(server.seen) < 20
 
 

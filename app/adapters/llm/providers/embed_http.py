@@ -27,7 +27,7 @@ from app.adapters.llm.http import (
     retry_after_seconds,
     secrets_of,
 )
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, Unread
 from app.adapters.llm.words import SILENCE, ProviderRequest, Words
@@ -37,12 +37,6 @@ from app.settings.settings import Settings
 
 _log = structlog.get_logger(__name__)
 
-_BATCH = 16
-"""Texts per request; their vectors of 3,072 numbers each take about a megabyte as text."""
-_MAX_CHARS = 8_000
-"""Characters sent of one text; vendors refuse more than about 8,000 tokens."""
-_LEAST_CHARS = 200
-"""No text is made shorter than this: whatever the server refuses, it is not the length."""
 _FAILED = 500
 _TOO_MUCH = {"400", "413", "422", str(_FAILED)}
 """Statuses with which servers refuse too many texts, or too long ones."""
@@ -101,21 +95,6 @@ class EmbeddingServer:
         return f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
 
 
-@dataclass(frozen=True)
-class Taken:
-    """The most that an embedding server takes at once: texts, and characters of each."""
-
-    texts: int = _BATCH
-    chars: int = _MAX_CHARS
-
-    def less_than(self, batch: Sequence[str]) -> "Taken | None":
-        """Return what to try when a batch is refused; None: it cannot be the size."""
-        if len(batch) > 1:
-            return replace(self, texts=(len(batch) + 1) // 2)
-        chars = len(batch[0]) * 2 // 3
-        return replace(self, chars=chars) if chars >= _LEAST_CHARS else None
-
-
 class HttpEmbedder(ManagedEmbedder):
     """An embedder that asks a server in batches; `dimensions` are known after its first answer.
 
@@ -134,7 +113,7 @@ class HttpEmbedder(ManagedEmbedder):
         self._target = server.target
         base = httpx2.URL(server.base_url)
         self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
-        self.takes = Taken()
+        self.takes: BatchSize = BatchSize()
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(
@@ -199,7 +178,7 @@ class HttpEmbedder(ManagedEmbedder):
             self._learn(takes)
         return np.concatenate(found)
 
-    def _learn(self, takes: "Taken") -> "Taken":
+    def _learn(self, takes: BatchSize) -> BatchSize:
         """Remember how much the server takes at once."""
         self.takes = takes
         _log.warning(

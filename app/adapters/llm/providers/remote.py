@@ -15,7 +15,15 @@ from app.adapters import tracing
 from app.adapters.llm.asking import answered
 from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
-from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage
+from app.adapters.llm.ports import (
+    Attachment,
+    Learnt,
+    Meter,
+    OutputT,
+    Prompt,
+    TextModel,
+    Usage,
+)
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.adapters.llm.refusals import OutputLimit
 from app.kernel.errors import BadGateway, Reason
@@ -111,8 +119,14 @@ class RemoteTextModel(TextModel):
         self._channel = channel
         self._provider = provider
         self._timeout_seconds = settings.model_timeout_seconds
-        self.ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
-        self.limit = channel.limit
+        self._ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
+        self._limit = channel.limit
+
+    @property
+    @override
+    def learnt(self) -> Learnt | None:
+        mode = self._ways.latest
+        return Learnt(mode, self._ways.refused, self._limit.tokens) if mode else None
 
     @override
     def reads(self, attachment: Attachment) -> bool:
@@ -145,8 +159,8 @@ class RemoteTextModel(TextModel):
         """Return the error about an answer that is of no use because it ends early."""
         message = f"The answer of {self.model_id} {ending.value}."
         if ending is Ending.CUT:
-            is_learnt = self.limit.tokens < self._channel.limit.tokens
-            most = f"{self.limit.tokens:,} tokens{', as its server demands' if is_learnt else ''}"
+            is_learnt = self._limit.tokens < self._channel.limit.tokens
+            most = f"{self._limit.tokens:,} tokens{', as its server demands' if is_learnt else ''}"
             message = f"{message[:-1]} ({most}); see MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS."
         return BadGateway(message, Reason.MODEL_OUTPUT_INVALID)
 
@@ -154,7 +168,7 @@ class RemoteTextModel(TextModel):
         """Ask in the best mode; if the server refuses that, in the next."""
         now = asyncio.get_running_loop().time
         refusals: list[tuple[OutputMode, RequestFailed]] = []
-        for mode in self.ways.order(now()):
+        for mode in self._ways.order(now()):
             try:
                 reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
@@ -162,7 +176,7 @@ class RemoteTextModel(TextModel):
                     raise
                 refusals.append((mode, failed))
             else:
-                self.ways.worked(mode, refusals, now())
+                self._ways.worked(mode, refusals, now())
                 return reply
         # The refusal of the best mode: that of another may concern the mode alone.
         raise refusals[0][1]
@@ -171,7 +185,7 @@ class RemoteTextModel(TextModel):
         self, question: Question, mode: OutputMode, meter: Meter
     ) -> ChannelReply:
         """Ask for an answer of the greatest length that the server takes."""
-        limit = self.limit
+        limit = self._limit
         for attempt in range(_MOST_LIMITS + 1):
             try:
                 reply = await self._request(question, mode, limit, meter)
@@ -181,13 +195,13 @@ class RemoteTextModel(TextModel):
                     raise
                 limit = other
             else:
-                if limit is not self.limit:
+                if limit is not self._limit:
                     self._learn(limit.lasting)
                 return reply
         raise AssertionError("The last attempt returns or raises.")
 
     def _learn(self, limit: OutputLimit) -> None:
-        if limit != self.limit:
+        if limit != self._limit:
             _log.warning(
                 "model.output_limit_changed",
                 model=self.model_id,
@@ -195,7 +209,7 @@ class RemoteTextModel(TextModel):
                 name=limit.name,
                 setting="MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS",
             )
-        self.limit = limit
+        self._limit = limit
 
     async def _request(
         self, question: Question, mode: OutputMode, limit: OutputLimit, meter: Meter

@@ -66,7 +66,8 @@ _log = structlog.get_logger(__name__)
 
 _NAME = "answer"
 _OK = 200
-_ERROR = b'"error"'
+_ERROR = re.compile(rb'\s*\{\s*"error"\s*:\s*[{"]')
+"""The beginning of an error that a lenient client takes for an empty answer."""
 _ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
@@ -223,7 +224,7 @@ class _VendorChannel(Channel):
                 failed = _failure(error)
             else:
                 reply = _to_said(response, question)
-                if reply.text or _ERROR not in glimpse.head:
+                if reply.text or not _ERROR.match(glimpse.head):
                     return reply
                 failed = RequestFailed(_OK)
         if isinstance(failed, RequestFailed) and glimpse.head:

@@ -1558,7 +1558,8 @@ class GenerationConfig(TypedDict):
     """The model that writes memories, and when it runs."""
 
     model: NotRequired[str | None]
-    """Name of a configured model; absent or unknown: the service's own."""
+    """Name of a configured model; absent, or a name of Google's that is not configured:
+    the service's own."""
     generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
     """Trigger of generation from ingested events; absent: they become memories at once."""
 
