@@ -1,5 +1,6 @@
 """What the embedder over HTTP does about a server that takes fewer or shorter texts."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 
@@ -114,6 +115,15 @@ async def test_a_text_is_shortened_to_what_the_server_takes(
     assert [len(seen.body["input"]) for seen in server.seen[count:]] == [16, 16, 9]
     assert len([log for log in logs if log["event"] == "embedder.takes_less"]) == 1
     assert "aaaa" not in str(logs)
+
+
+async def test_calls_at_once_find_the_same(server: ModelServer, opened: Open) -> None:
+    takes(server, 16, 2_000, 413, TOO_LONG)
+    embedder = opened()
+
+    await asyncio.gather(*(embedder.embed(["a" * 5_000, *SHORT, "b" * 5_000]) for _ in range(3)))
+
+    assert embedder.takes == BatchSize(texts=16, chars=1_481)
 
 
 async def test_both_limits_are_found(server: ModelServer, opened: Open) -> None:

@@ -111,6 +111,19 @@ async def test_the_name_of_the_longest_answer_is_the_one_that_the_server_knows(
     assert len([log for log in logs if log["event"] == "model.output_limit_changed"]) == 1
 
 
+async def test_an_older_server_of_a_newer_model_gets_the_older_name(
+    server: ModelServer, opened: Open
+) -> None:
+    words = "Unrecognized request argument supplied: max_completion_tokens"
+    server.judge = unless(lambda body: "max_tokens" in body, refusal(400, words))
+    model = opened(model="openai:o3-mini")
+
+    for _ in range(2):
+        assert (await model.ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
+
+    assert ["max_tokens" in seen.body for seen in server.seen] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     ("words", "tokens"),
     [

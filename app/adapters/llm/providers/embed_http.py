@@ -154,37 +154,37 @@ class HttpEmbedder(ManagedEmbedder):
         """
         refuse_inside_transaction("Embedding")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
-        takes, at = self.takes, 0
-        found = [np.empty((0, self.dimensions), np.float32)]
+        takes = known = self.takes
+        found: list[Vectors] = []
+        at = 0
         while at < len(texts):
             given = texts[at : at + takes.texts]
             # A server may refuse an empty text.
             batch = [text[: takes.chars] or " " for text in given]
             try:
-                vectors = await self._batch(batch, deadline)
+                found.append(await self._batch(batch, deadline))
             except ServiceError as refused:
                 less = takes.less_than(batch)
                 if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
                     raise
                 takes = less
                 continue
-            found = [*found, vectors] if at else [vectors]
             at += len(given)
             _SHORTENED.labels(self.model_id).inc(sum(len(text) > takes.chars for text in given))
-            if takes.chars < self.takes.chars:
+            if takes.chars < known.chars:
                 # It was the length: as many texts as before are tried again.
-                takes = self._learn(replace(self.takes, chars=takes.chars))
-        if takes.texts < self.takes.texts:
-            self._learn(takes)
-        return np.concatenate(found)
+                takes = known = replace(known, chars=takes.chars)
+        self._learn(takes)
+        return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
-    def _learn(self, takes: BatchSize) -> BatchSize:
+    def _learn(self, takes: BatchSize) -> None:
         """Remember how much the server takes at once."""
-        self.takes = takes
-        _log.warning(
-            "embedder.takes_less", model=self.model_id, texts=takes.texts, characters=takes.chars
-        )
-        return takes
+        least = BatchSize(min(takes.texts, self.takes.texts), min(takes.chars, self.takes.chars))
+        if least != self.takes:
+            self.takes, model = least, self.model_id
+            _log.warning(
+                "embedder.takes_less", model=model, texts=least.texts, characters=least.chars
+            )
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
         failures = 0
