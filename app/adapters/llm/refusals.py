@@ -12,11 +12,9 @@ _OF_MODE = re.compile(
     r"|\btools?\b|\btool_\w+|function[ _]?call|chat[ _]template",
     re.IGNORECASE,
 )
-_MEASURE = r"\b(?:length|size|tokens|characters|context|batch|inputs?|texts)\b"
-_BEYOND = r"\b(?:exceed|larger|longer|greater|more than|less than|at most|too many|limit|maximum)"
 _OF_SIZE = re.compile(
-    rf"too (?:long|large)|context[ _](?:length|size|window)|batch[ _]?size"
-    rf"|{_MEASURE}.{{0,40}}{_BEYOND}|{_BEYOND}.{{0,40}}{_MEASURE}",
+    r"too (?:long|large)\b|context[ _](?:length|size|window)|batch[ _]?size"
+    r"|maximum (?:\w+ )?length",
     re.IGNORECASE,
 )
 _OF_ANSWER = re.compile(

@@ -75,6 +75,18 @@ async def test_other_refusals_lead_to_no_other_way(
     assert [mode_of(seen.body) for seen in server.seen] == ["native"]
 
 
+@pytest.mark.parametrize(
+    "words", ["QueuePool limit of size 5 overflow 10 reached", "deadline exceeded", "no more room"]
+)
+async def test_a_failure_that_may_pass_is_tried_again(
+    server: ModelServer, opened: Open, words: str
+) -> None:
+    server.will(refusal(500, words))
+
+    assert (await opened().ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
+    assert [mode_of(seen.body) for seen in server.seen] == ["native", "native"]
+
+
 async def test_where_all_ways_are_refused_the_setting_is_named(
     server: ModelServer, opened: Open
 ) -> None:
