@@ -66,7 +66,7 @@ class EmbedderCheck:
         texts = [f"{_NEAR} {number}" for number in range(most.texts - 1)]
         _, cost = await self._embedded([*texts, f"{_FAR} " * (most.chars // len(_FAR))])
         takes = self.embedder.takes or most
-        line = f"Size: {takes.texts} texts at once. {cost}"
+        line = f"Texts at once: {takes.texts}. {cost}"
         if takes.chars < most.chars:
             line += f"\n  Of a text, the first {takes.chars:,} characters alone become the vector."
         return [line]
@@ -75,4 +75,4 @@ class EmbedderCheck:
         """Return the vectors, and their cost in words."""
         began = time.monotonic()
         vectors = await self.embedder.embed(texts)
-        return vectors, f"({len(texts)} texts, {time.monotonic() - began:.1f} s)"
+        return vectors, f"(texts: {len(texts)}, {time.monotonic() - began:.1f} s)"

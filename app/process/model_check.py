@@ -33,7 +33,7 @@ _TALK = (
 )
 """The user and the assistant in turn."""
 _CALLS_IN_TIME = 4
-"""Calls as long as that of the talk that should fit into the time limit: others wait as well."""
+"""The time limit should have room for this many calls as long as the last: others wait, too."""
 _STEP_SECONDS = 30
 _LEAST_OUTPUT_TOKENS = 256
 
@@ -110,7 +110,7 @@ class ModelCheck:
             self.advice.append(f"MEMORY_BANK_MODEL_TIMEOUT_SECONDS={enough}")
         kept, dropped = len(found.candidates), len(found.dropped)
         return [
-            f"A talk of six lines: {kept} memories, {dropped} facts dropped. {cost}",
+            f"A talk of six lines: facts kept: {kept}, dropped: {dropped}. {cost}",
             *(f"  {candidate.fact}" for candidate in found.candidates),
             *(f"  dropped, {one.reason}: {one.fact}" for one in found.dropped),
         ]

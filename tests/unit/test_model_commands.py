@@ -51,7 +51,7 @@ def test_what_works_is_told_call_by_call(server: ModelServer) -> None:
     assert lines[0] == f"openai:own at {server.url}"
     assert lines[1].startswith("Structure: by native. (1 call, ")
     assert lines[2].startswith("Quotes: exact. (1 call, ")
-    assert lines[3].startswith("A talk of six lines: 1 memories, 1 facts dropped. (1 call, ")
+    assert lines[3].startswith("A talk of six lines: facts kept: 1, dropped: 1. (1 call, ")
     assert lines[4:6] == ["  I work as a nurse.", "  dropped, NO_QUOTE: I am tall."]
     assert lines[6:] == ["Nothing has to be changed."]
     assert len(server.seen) == 3
@@ -158,7 +158,7 @@ def test_an_embedder_tells_its_vectors_meaning_and_size(server: ModelServer) -> 
     assert lines[0] == f"http:bge at {server.url}"
     assert lines[1].startswith("Vectors: 8 numbers. (")
     assert lines[2].startswith("Meaning: what answers a question is ")
-    assert lines[3].startswith("Size: 4 texts at once. (16 texts, ")
+    assert lines[3].startswith("Texts at once: 4. (texts: 16, ")
 
 
 def test_an_embedder_that_cuts_says_where(server: ModelServer) -> None:

@@ -207,7 +207,7 @@ async def test_the_query_of_an_address_is_sent_every_time(
     assert seen.headers["api-key"] == "a-key"
 
 
-async def test_an_address_where_nobody_listens_is_told_as_such(opened: Open) -> None:
+async def test_an_address_without_a_server_is_told_as_such(opened: Open) -> None:
     embedder = opened(embedding_base_url="http://127.0.0.1:1/v1", model_max_attempts=1)
 
     with pytest.raises(Unavailable, match="cannot be reached; see MEMORY_BANK_EMBEDDING_BASE_URL"):

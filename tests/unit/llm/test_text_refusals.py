@@ -209,7 +209,7 @@ async def test_the_query_of_an_address_is_sent_every_time(
     assert (seen.headers["api-key"], seen.headers["authorization"]) == ("its-key", "Bearer its-key")
 
 
-async def test_a_secret_of_an_address_is_told_to_nobody(server: ModelServer, opened: Open) -> None:
+async def test_a_secret_of_an_address_is_not_told(server: ModelServer, opened: Open) -> None:
     server.always(refusal(404, "No route for /v1/chat/completions?pass=hunter-two"))
 
     failed = await failure(opened(model_base_url=f"{server.url}?pass=hunter-two"))
@@ -453,7 +453,7 @@ async def test_a_vendors_reply_that_is_none_is_told(
     assert said in (await failure(model)).message
 
 
-async def test_an_address_where_nobody_listens_is_told_as_such() -> None:
+async def test_an_address_without_a_server_is_told_as_such() -> None:
     given = {
         "model": "openai:x",
         "model_base_url": "http://127.0.0.1:1/v1",
