@@ -12,6 +12,15 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
 
 
+_FORMAT = re.compile(
+    "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000110bd\U000110cd"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    "\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
+)
+"""Format characters (Unicode's class Cf), and selectors of a variant of the sign before them."""
+
+
 # `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
 _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 
@@ -38,10 +47,15 @@ def is_storable(value: Any) -> bool:  # noqa: ANN401 - any JSON
     return not any(UNSTORABLE.search(text) for text in texts_in(value))
 
 
+# Where some marks are no part of the letter before them, also after NFKC.
+_MARKED = re.compile("[\u0483-\u1dff\ua66f-\uabff]")
+
+
 _FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000
 
 
 _HIDDEN = frozenset({"Cc", "Cf"})
+_MARKS = frozenset({"Mn", "Mc"})
 
 
 _JOINERS = frozenset("\u200c\u200d")
@@ -61,13 +75,27 @@ def is_hidden(character: str) -> bool:
     return character not in _JOINERS and unicodedata.category(character) in _HIDDEN
 
 
+def without_format(text: str) -> str:
+    """Remove the characters that say how a text is set: marks of direction, invisible blanks."""
+    return text if text.isascii() else _FORMAT.sub("", text)
+
+
 def fold(text: str) -> str:
-    """Return the text without case, accents, punctuation and extra spaces."""
+    """Return the text without case, accents, punctuation, format characters and extra spaces."""
     plain = APOSTROPHES.sub("", text)
     if not plain.isascii():
-        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
+        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", _FORMAT.sub("", plain)))
         plain = unicodedata.normalize("NFKC", bare)
-    return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()
+    separator = _marks_in if _MARKED.search(plain) else " "
+    return " ".join(_SEPARATORS.sub(separator, plain.casefold()).split()) or text.strip()
+
+
+def _marks_in(separators: re.Match[str]) -> str:
+    """Return the marks among characters between letters, with blanks for the others."""
+    return "".join(
+        character if unicodedata.category(character) in _MARKS else " "
+        for character in separators[0]
+    )
 
 
 def after_all_with(prefix: str) -> str | None:

@@ -21,11 +21,23 @@ class Bm25:
         size: the number of texts in the collection.
         holding: for each term of the query, the number of texts with it.
         average_length: the average number of different terms in a text.
+        has_grams: True if terms are cut from runs without blanks. Those that no text has say
+            nothing then, since most lie across the border of two words: they have no weight.
     """
 
-    def __init__(self, size: int, holding: Sequence[int], average_length: float) -> None:
+    def __init__(
+        self,
+        size: int,
+        holding: Sequence[int],
+        average_length: float,
+        *,
+        has_grams: bool = False,
+    ) -> None:
         self._rarity = [math.log1p((max(size, n) - n + 0.5) / (n + 0.5)) for n in holding]
-        self._most = sum(self._rarity)
+        weighing = self._rarity
+        if has_grams:
+            weighing = [rarity for rarity, n in zip(weighing, holding, strict=True) if n]
+        self._most = sum(weighing)
         self._sums: dict[int, float] = {}
         self._slope = SLOPE / max(average_length, 1.0)
 
@@ -51,7 +63,8 @@ class Bm25:
 
     def share(self, matched: int) -> float | None:
         """Return the share of the query's total weight that the set bits have. None: no terms."""
-        return self._sum(matched) / self._most if self._most else None
+        # A sample may lack terms that a text has.
+        return min(self._sum(matched) / self._most, 1.0) if self._most else None
 
     def _sum(self, matched: int) -> float:
         return sum(rarity for n, rarity in enumerate(self._rarity) if matched >> n & 1)

@@ -6,10 +6,11 @@ from unicodedata import normalize
 
 from app.kernel.text import fold
 from app.language.bm25 import MAX_TERMS
+from app.language.grams import apart, has_grams
 from app.language.lexicon import language
 from app.language.search_languages import configuration_of
 from app.language.text import straight
-from app.language.wording import alike, is_sign, meanings
+from app.language.wording import alike, meanings
 
 _ALIKE_CHARS = 5
 """Similar words share at least this many first characters, or are equal."""
@@ -52,14 +53,13 @@ class Terms:
         return together(self._bits[word] for word in distinct & self._bits.keys()), len(text_words)
 
     def _words(self, text: str) -> list[str]:
+        text, grams = apart(text)
         if self._tongue == "fr":
             text = straight(text).replace("'", " ")
-        return fold(text).split()
+        return [*fold(text).split(), *grams]
 
     def _terms(self, word: str) -> Sequence[str]:
-        if not word.isascii() and any(map(is_sign, word)):
-            return [word[n : n + 2] for n in range(max(len(word) - 1, 1))]
-        return meanings(word, self._tongue)
+        return (word,) if has_grams(word) else meanings(word, self._tongue)
 
     def _matched(self, word: str) -> int:
         matched = 0

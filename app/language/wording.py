@@ -1,14 +1,9 @@
 """The content words of a text, with synonyms unified."""
 
-import re
-
 from app.language.lexicon import LEXICONS, language, word_set
 from app.language.stances import DISLIKING, LIKING
 from app.language.text import contractions_in_full, stem, undated, words
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-)
 ROLES = word_set("""
     from to in at on with for by of before after over under near than as since until about into
     von nach aus bei mit für fur zu zum zur vor uber an auf als seit bis im am gegen
@@ -20,11 +15,6 @@ OTHERS = word_set("""
     el ella ellos ellas su sus quien il elle ils elles son sa ses leur qui 他 她 它 彼
     """)
 """Words for somebody other than the speaker."""
-
-
-def is_sign(word: str) -> bool:
-    """Return True if a word of a sequence is a character of a script without blanks."""
-    return _UNSPACED.match(word) is not None
 
 
 def alike(first: str, other: str) -> bool:

@@ -35,7 +35,7 @@ ALLOWED = {
     "app.memory.ingestion.store.erasure.find_old_events": "a sweep",
     "app.memory.ingestion.store.erasure.find_old_streams": "a sweep",
     "app.platform.limits.store.repository.find_addable": "a sweep",
-    "app.memory.memories.store.repository.find_without_cues": "a sweep",
+    "app.memory.memories.store.repository.find_without_hints": "a sweep",
     "app.platform.operations.store.finding.find": "a worker takes work of any engine",
     "app.platform.operations.store.finding.find_engines": "work of which no hint tells",
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",

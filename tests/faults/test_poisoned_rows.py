@@ -169,6 +169,13 @@ CASES = {
         "namespace",
         {"memory": "'m'", "namespace": "n::text", **_EXPIRED},
     ),
+    "chunks without grams": Case(
+        "chunks without grams",
+        "task_chunks",
+        "content_id",
+        {"content_id": "n::text", "text": "'\u7eff\u8336'"},
+        left="grams is null",
+    ),
     "memories": Case("memories", "memories", "memory_id", {**_FACT, **_EXPIRED}),
     "tombstones": Case(
         "memories", "memories", "memory_id", {**_FACT, "delete_time": "at", "recover_until": "at"}
@@ -178,6 +185,13 @@ CASES = {
     ),
     "memories without traits": Case(
         "memories without traits", "memories", "memory_id", _FACT, left="cues is null"
+    ),
+    "memories without grams": Case(
+        "memories without traits",
+        "memories",
+        "memory_id",
+        {**_FACT, "fact": "'\u7eff\u8336'", "cues": "'{}'"},
+        left="grams is null",
     ),
     "stale vectors": Case(
         "stale vectors",

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import BigInteger, Text, cast, column, func, literal, select, true, values
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, TSVECTOR
 
-from app.adapters.db.lexical import bits, has_bit, is_matched, rarity, score, terms_of
+from app.adapters.db.lexical import QueryText, bits, has_bit, is_matched, rarity, score, terms_of
 from app.adapters.db.session import Database
 from app.language.bm25 import MAX_TERMS, Bm25
 from tests.support.cases import in_one_test
@@ -41,7 +41,7 @@ async def _scores(
     """Return the bits of the query's terms in each text, and its score, as Postgres has them."""
     language = literal("simple", Text)
     languages = select(language.label("language")).cte("languages")
-    words = terms_of(languages, literal(" ".join(query), Text), language)
+    words = terms_of(languages, QueryText(" ".join(query), ""), language)
     given = values(column("n", BigInteger), column("text", Text), name="given").data(
         [(n, " ".join(text)) for n, text in enumerate(texts)]
     )

@@ -5,6 +5,7 @@ if it has the word as the memory's own language stems it. So one query matches m
 languages in one scope. Only Postgres turns words into lexemes; it gets them as one parameter.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -22,21 +23,34 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, REGCONFIG, TSQUERY, array
+from sqlalchemy.dialects.postgresql import (
+    ARRAY,
+    DOUBLE_PRECISION,
+    REGCONFIG,
+    TSQUERY,
+    TSVECTOR,
+    array,
+)
 
 from app.language.bm25 import BASE, MAX_TERMS, SLOPE
 
 
-def terms_of(
-    languages: FromClause, text: ColumnElement[str], language: ColumnElement[str]
-) -> FromClause:
+@dataclass(frozen=True)
+class QueryText:
+    """The text of a query without accents, and its grams as a `tsvector` (`app/language/grams`)."""
+
+    text: ColumnElement[str] | str
+    grams: ColumnElement[str] | str
+
+
+def terms_of(languages: FromClause, query: QueryText, language: ColumnElement[str]) -> FromClause:
     """Select the terms of a query: the number `n`, a language, and the term there as a `tsquery`.
 
     A word is no term if it is a stop word in the query's own `language` or in all `languages`.
     """
-    own = lexemes(language, text, "own")
+    own = lexemes(language, query, "own")
     first = select(own.c.positions).order_by(own.c.positions).limit(MAX_TERMS).cte("first_words")
-    given = lexemes(languages.c.language, text, "given").lateral("given")
+    given = lexemes(languages.c.language, query, "given").lateral("given")
     return (
         select(
             (func.dense_rank().over(order_by=first.c.positions) - 1).label("n"),
@@ -51,10 +65,13 @@ def terms_of(
     )
 
 
-def lexemes(language: ColumnElement[str], text: ColumnElement[str] | str, name: str) -> Any:  # noqa: ANN401 - of no public type
-    """Select the lexemes of a text in a language, with their positions in it."""
+def lexemes(language: ColumnElement[str], query: QueryText, name: str) -> Any:  # noqa: ANN401 - of no public type
+    """Select the lexemes of a query in a language, grams first, with their positions in it."""
+    words = func.to_tsvector(cast(language, REGCONFIG), query.text)
+    # Grams come first: the positions of what is joined begin after the last one before it, which is
+    # another word in each language.
     return (
-        func.unnest(func.to_tsvector(cast(language, REGCONFIG), text))
+        func.unnest(cast(query.grams, TSVECTOR).concat(words))
         .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
         .render_derived(name=name)
     )
@@ -68,6 +85,11 @@ def quoted(words: FromClause) -> ColumnElement[str]:
 def any_of(queries: ColumnElement[str]) -> ColumnElement[Any]:
     """Return the query that matches if any of these does; an aggregate."""
     return cast(func.string_agg(queries, literal(" | ")), TSQUERY)
+
+
+def joined(row: Any) -> ColumnElement[Any]:  # noqa: ANN401 - a row with both columns
+    """Return all lexemes of a text, by its columns `terms` and `grams`; most have no grams."""
+    return func.coalesce(row.terms.concat(row.grams), row.terms, type_=TSVECTOR)
 
 
 def is_matched(words: FromClause, language: Any, terms: Any) -> ColumnElement[bool]:  # noqa: ANN401 - columns of any place

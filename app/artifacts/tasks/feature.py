@@ -1,6 +1,6 @@
 """Registers tasks."""
 
-from app.adapters.batches import swept
+from app.adapters.batches import spread, swept
 from app.adapters.resources import Archived
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
@@ -11,7 +11,7 @@ from app.artifacts.tasks.schemas.archived import (
     ArchivedToolPolicy,
 )
 from app.artifacts.tasks.services.restored import complete
-from app.artifacts.tasks.store import erasure, repository
+from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.artifacts.tasks.store.scope_erasure import ERASURES
@@ -25,6 +25,7 @@ FEATURE = Feature(
     sweeps=(
         swept("artifacts", jobs.remove_expired),
         swept("namespaces", jobs.remove_expired_namespaces),
+        spread("chunks without grams", contents.find_without_grams, contents.backfill_grams),
     ),
     children=erasure.remove_of_engine,
     erasures=ERASURES,

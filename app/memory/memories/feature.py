@@ -19,7 +19,7 @@ FEATURE = Feature(
     sweeps=(
         spread(
             "memories without traits",
-            repository.find_without_cues,
+            repository.find_without_hints,
             ledger.backfill_search_hints,
             order=1,
         ),

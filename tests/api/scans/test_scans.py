@@ -6,10 +6,12 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import Text, cast, select
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.memory.memories.store.tables import MemoryVectorRow
+from app.language.grams import grams
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
@@ -143,6 +145,35 @@ async def test_a_deleted_memory_comes_back_masked(
     assert await listed(client) == []
     ok(await roll_back(client, path, id_of(created)))
     assert await listed(client) == ["Write to [EMAIL] soon."]
+
+
+@pytest.mark.parametrize(
+    ("fact", "masked"),
+    [
+        (f"邮箱是 {MAIL} 请写信", "邮箱是 [EMAIL] 请写信"),
+        (f"メール {MAIL} へ送る", "メール [EMAIL] へ送る"),
+        (f"อีเมล {MAIL} ครับ", "อีเมล [EMAIL] ครับ"),
+    ],
+)
+async def test_words_of_what_was_masked_are_indexed_no_more(
+    client: httpx.AsyncClient, runner: Runner, database: Database, fact: str, masked: str
+) -> None:
+    for number in range(2):
+        memory = await create_memory(client, fact)
+        if number:
+            ok(await client.delete(path_of(memory["name"])))
+    await scan(client, runner, "MASK")
+    statement = select(MemoryRow.fact, cast(MemoryRow.grams, Text), MemoryRow.cues)
+    async with database.snapshot() as session:
+        rows = {tuple(map(str, row)) for row in await session.execute(statement)}
+    assert {fact for fact, _, _ in rows} == {masked}
+    # The worker makes those of the deleted one.
+    expected = {"None", " ".join(f"'{gram}'" for gram in grams(masked))}
+    assert {_in_order(stored) for _, stored, _ in rows} == {_in_order(one) for one in expected}
+
+
+def _in_order(lexemes: str) -> str:
+    return " ".join(sorted(lexemes.split()))
 
 
 async def test_a_scan_of_a_scope_leaves_the_others(

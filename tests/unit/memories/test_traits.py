@@ -117,6 +117,7 @@ def test_a_memory_without_a_fact_has_no_cues() -> None:
     assert search_hints_of({"fact": None}, None) == {
         "language": "simple",
         "cues": [],
+        "grams": None,
     }
 
 

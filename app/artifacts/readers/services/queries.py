@@ -16,7 +16,6 @@ from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 from app.language.chunking import Piece
-from app.language.terms import folded
 
 _CANDIDATES = 200
 """Number of chunks with the rarest words, from which the best are chosen."""
@@ -46,7 +45,7 @@ async def find_pieces(
     """
     near = await find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
-        by_words = await lookups.find_best(session, texts, folded(query), _CANDIDATES)
+        by_words = await lookups.find_best(session, texts, query, _CANDIDATES)
         if not by_words and not near:
             return await lookups.list_pieces(session, texts, None, top_k)
     ranked = await asyncio.to_thread(best_first, query, by_words, opened.chunks)

@@ -28,13 +28,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR, array
 
-from app.adapters.db.lexical import lexemes, quoted, rarity
+from app.adapters.db.lexical import QueryText, joined, lexemes, quoted, rarity
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
 from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.language import grams
 from app.language.bm25 import MAX_TERMS
 from app.language.chunking import Chunk, Piece
+from app.language.terms import folded
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
 """An offset of no row, which keeps the planner from flattening a subquery."""
@@ -181,10 +183,10 @@ async def find_derived(
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the chunks that share the rarest words with a question, best first.
 
-    Words are stemmed by each text's language; `question` must have no accents, as `folded` of the
-    searches returns it. Chunks without any of its words are left out.
+    Words are stemmed by each text's language. Chunks without any of the words are left out.
     """
-    terms = await _terms(session, texts, question)
+    query = QueryText(folded(question), grams.asked(question))
+    terms = await _terms(session, texts, query)
     if not terms:
         return []
     held = _term_matches(texts, terms)
@@ -275,8 +277,8 @@ async def get_pieces(
     return _read(await session.execute(statement))
 
 
-async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]:
-    """Return the first words of a question, stemmed and quoted, in each language of the texts."""
+async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[str]:
+    """Return the first words of a query, stemmed and quoted, in each language of the texts."""
     languages = (
         select(ArtifactRow.language)
         .where(*_is_among_texts(texts), ArtifactRow.chunks > 0)
@@ -285,8 +287,8 @@ async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]
     known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
     terms: dict[str, None] = {}
     for language in known:
-        words = lexemes(literal(language), question, "words")
-        # In the order of the question, as `Terms` counts; otherwise they would be alphabetical.
+        words = lexemes(literal(language), query, "words")
+        # In the order of the query, as `Terms` counts; otherwise they would be alphabetical.
         in_order = select(quoted(words)).order_by(words.c.positions, words.c.lexeme)
         terms |= dict.fromkeys((await session.execute(in_order.limit(MAX_TERMS))).scalars())
     return list(terms)
@@ -298,7 +300,7 @@ def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
     # terms. The offset keeps the planner from repeating it at every use. It also forces reading
     # text by text, whatever size the planner assumes for a new namespace.
     lists = (
-        select(ChunkRow.n, func.strip(ChunkRow.terms, type_=TSVECTOR).label("terms"))
+        select(ChunkRow.n, func.strip(joined(ChunkRow), type_=TSVECTOR).label("terms"))
         .where(_is_chunk_of_artifact())
         .offset(_NO_OFFSET)
         .lateral("lists")

@@ -10,16 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select, true
+from sqlalchemy import ColumnElement, and_, delete, literal_column, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Database, Session
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, PageRow
 from app.kernel.errors import Aborted, Reason
+from app.language.grams import ANY_SIGN, indexed
+from app.platform.engines.store import repository as engines
 
 PAGE_BYTES = 256 * 1024
 _CHUNKS_AT_ONCE = 500
+_CHUNK_KEY = (ChunkRow.engine_id, ChunkRow.content_id, ChunkRow.n)
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,40 @@ async def insert_chunks(
     """
     for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
         values = [
-            {**place.columns, "language": language, **chunk}
+            {**place.columns, "language": language, **chunk, "grams": indexed(chunk["text"])}
             for chunk in chunks[start : start + _CHUNKS_AT_ONCE]
         ]
         await insert_rows(ChunkRow, session, values)
+
+
+async def find_without_grams(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find chunks of any engine that lack their grams; for a sweep."""
+    statement = (
+        select(*_CHUNK_KEY)
+        .where(_lacks_grams(), engines.is_settled(ChunkRow.engine_id))
+        .order_by(*_CHUNK_KEY)
+    )
+    return await find_keys(session, search.bounded(statement, _CHUNK_KEY))
+
+
+async def backfill_grams(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+    """Store the grams of such chunks of an engine; return the count."""
+    lacking = (_lacks_grams(), engines.is_engine_settled(engine_id))
+    statement = locked(_CHUNK_KEY, engine_id, keys, *lacking).add_columns(ChunkRow.text)
+    rows = (await session.execute(statement)).all()
+    if rows:
+        values = [
+            {"engine_id": engine, "content_id": content, "n": n, "grams": indexed(text)}
+            for engine, content, n, text in rows
+        ]
+        await session.execute(update(ChunkRow), values)
+    return len(rows)
+
+
+def _lacks_grams() -> ColumnElement[bool]:
+    """Select chunks without the grams that their texts have, as their index does."""
+    has_grams = ChunkRow.text.regexp_match(literal_column(f"'{ANY_SIGN}'"))
+    return and_(ChunkRow.grams.is_(None), has_grams)
 
 
 async def remove_chunks(session: Session, place: ContentPlace) -> None:

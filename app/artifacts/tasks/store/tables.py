@@ -16,6 +16,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base, JsonList
 from app.adapters.db.bindings import ByKeys, ByParent
 from app.adapters.db.columns import EMBEDDING
+from app.language.grams import ANY_SIGN
 
 _NAMESPACE = ("engine_id", "memory", "namespace")
 _FALSE = sql_text("false")
@@ -166,6 +167,13 @@ class ChunkRow(Base):
             ["task_artifacts.engine_id", "task_artifacts.content_id"],
             ondelete="CASCADE",
         ),
+        Index(
+            "ix_task_chunks_without_grams",
+            "engine_id",
+            "content_id",
+            "n",
+            postgresql_where=sql_text(f"grams is null and text ~ '{ANY_SIGN}'"),
+        ),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -181,6 +189,8 @@ class ChunkRow(Base):
     tokens: Mapped[int]
     language: Mapped[str] = mapped_column(REGCONFIG, server_default=sql_text("'simple'::regconfig"))
     terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
+    grams: Mapped[str | None] = mapped_column(TSVECTOR, deferred=True)
+    """Words of scripts without blanks; null where the text has none."""
 
 
 class VectorRow(Base):

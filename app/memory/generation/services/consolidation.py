@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.kernel.text import clean, fold
+from app.kernel.text import clean, fold, without_format
 from app.language.dates import moment_in
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
@@ -93,8 +93,8 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
 
 
 def _normalize(text: str) -> str:
-    """Return the text without case, repeated blanks and the final mark, for comparison."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    """Return the text without case, format characters, extra blanks and the final mark."""
+    plain = unicodedata.normalize("NFKC", without_format(text)).casefold()
     return " ".join(plain.split()).strip(".!?\u00a1\u00bf\u2026\u3002 ")
 
 

@@ -1,4 +1,6 @@
-"""Language and search hints of a memory, computed when it is written. Pure and fast.
+"""Language, grams and search hints of a memory, computed when it is written. Pure and fast.
+
+Grams are the words of scripts without blanks (`app/language/grams.py`).
 
 Search hints (the column `cues`) are short texts by which a query matches more than its words:
 
@@ -26,6 +28,7 @@ from typing import Any
 
 from app.kernel.text import fold
 from app.language.dates_in_text import in_year_of, named, relative, words_of
+from app.language.grams import indexed
 from app.language.lexicon import word_set
 from app.language.search_languages import UNKNOWN, configuration_of, is_function_word
 
@@ -72,7 +75,7 @@ _ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
 
 
 def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
-    """Return the values of the columns `language` and `cues` for a memory's content.
+    """Return the values of the columns `language`, `cues` and `grams` for a memory's content.
 
     Args:
         content: a value for each of `columns.CONTENT_FIELDS`.
@@ -80,11 +83,12 @@ def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[st
     """
     fact = content.get("fact")
     if not fact:
-        return {"language": language or UNKNOWN, "cues": []}
+        return {"language": language or UNKNOWN, "cues": [], "grams": None}
     known = language or configuration_of(fact)
     said_at = content.get("event_time")
     said_on = None if said_at is None else said_at.date()
-    return {"language": known, "cues": list(dict.fromkeys(_cues(fact, said_on, known)))}
+    cues = list(dict.fromkeys(_cues(fact, said_on, known)))
+    return {"language": known, "cues": cues, "grams": indexed(fact)}
 
 
 def same(text: str) -> str:

@@ -46,6 +46,11 @@ def no_content() -> dict[str, Any]:
     return {name: empty_value(column) for name, column in _RESTORED.items()}
 
 
+def no_search_hints() -> dict[str, None]:
+    """Return the values of a memory whose search hints and grams are to be computed."""
+    return {"cues": None, "grams": None}
+
+
 def shown_content(row: MemoryContent) -> dict[str, Any]:
     """Return the content of a memory or a revision by wire name, with None for empty values."""
     return {

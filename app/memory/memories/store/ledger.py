@@ -275,7 +275,7 @@ async def _change(
 
 
 def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
-    """Return the provenance that the metadata of content name, and the search hints."""
+    """Return the provenance that the metadata of content name, the search hints and grams."""
     named = named_in(content.get("user_metadata") or {})
     return {**named, **search_hints_of({**content, **named}, language)}
 
@@ -375,11 +375,11 @@ async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_
 
 
 async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Backfill an engine's memories written before search hints existed; return the count.
+    """Backfill an engine's memories written before search hints or grams existed; return the count.
 
     No memory gets a new version.
     """
-    rows = await repository.lock_without_cues(session, engine_id, keys)
+    rows = await repository.lock_without_hints(session, engine_id, keys)
     language = await engines.find_language(session, engine_id)
     traits = [
         {

@@ -16,7 +16,7 @@ from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
 from app.memory.memories.store import repository
 from app.memory.memories.store.changes import Change
-from app.memory.memories.store.columns import content_of
+from app.memory.memories.store.columns import content_of, no_search_hints
 from app.memory.memories.store.roles import ColumnRole, columns_of
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
@@ -103,7 +103,7 @@ async def rewrite(session: Session, redacted: Redacted) -> None:
     """Rewrite revisions and tombstones in place."""
     tombstones = [
         # The sweep that makes missing search hints makes these anew.
-        {"engine_id": row.engine_id, "memory_id": row.memory_id, **values, "cues": None}
+        {"engine_id": row.engine_id, "memory_id": row.memory_id, **values, **no_search_hints()}
         for row, values in redacted.memories
         if values and row.delete_time is not None
     ]

@@ -21,6 +21,7 @@ from sqlalchemy import (
     delete,
     func,
     literal,
+    literal_column,
     or_,
     select,
     true,
@@ -48,6 +49,7 @@ from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
 from app.kernel.scopes import scope_hash
+from app.language.grams import ANY_SIGN
 from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -307,30 +309,34 @@ def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
 _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
 
 
-async def find_without_cues(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find memories of any engine whose search hints are not known yet; for a sweep."""
+def _lacks_hints() -> ColumnElement[bool]:
+    """Select memories whose search hints or grams are not known yet, as their index does."""
+    has_grams = MemoryRow.fact.regexp_match(literal_column(f"'{ANY_SIGN}'"))
+    return or_(MemoryRow.cues.is_(None), and_(MemoryRow.grams.is_(None), has_grams))
+
+
+async def find_without_hints(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find such memories of any engine; for a sweep."""
     statement = (
-        select(*_KEY)
-        .where(MemoryRow.cues.is_(None), engines.is_settled(MemoryRow.engine_id))
-        .order_by(*_KEY)
+        select(*_KEY).where(_lacks_hints(), engines.is_settled(MemoryRow.engine_id)).order_by(*_KEY)
     )
     return await find_keys(session, search.bounded(statement, _KEY))
 
 
-async def lock_without_cues(
+async def lock_without_hints(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[MemoryRow]:
     """Lock and return such memories of an engine.
 
     A memory that is being changed is skipped: it gets its search hints from that change.
     """
-    lacking = (MemoryRow.cues.is_(None), engines.is_engine_settled(engine_id))
+    lacking = (_lacks_hints(), engines.is_engine_settled(engine_id))
     statement = locked(_KEY, engine_id, keys, *lacking).with_only_columns(MemoryRow)
     return (await session.execute(statement)).scalars().all()
 
 
 async def set_search_hints(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set the search hints of memories, given by their keys, without a new version."""
+    """Set the search hints and grams of memories, given by their keys, without a new version."""
     if rows:
         await session.execute(update(MemoryRow), [dict(row) for row in rows])
 

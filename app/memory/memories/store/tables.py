@@ -18,6 +18,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base, JsonList, JsonObject
 from app.adapters.db.bindings import ByParent, ByScope, parts_index
 from app.adapters.db.columns import EMBEDDING, IN_BYTE_ORDER
+from app.language.grams import ANY_SIGN
 from app.memory.memories.store.roles import ColumnRole
 
 # Accents are removed, as `folded` does for queries.
@@ -59,7 +60,8 @@ class MemoryRow(MemoryContent, Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
     Written and removed by `store/ledger.py` alone. The columns from `language` on serve
-    searches and are not loaded with a row; `cues` is null until the search hints are computed.
+    searches and are not loaded with a row; `cues` is null until the search hints are computed, and
+    `grams` also where the fact has none.
     """
 
     __tablename__ = "memories"
@@ -95,10 +97,10 @@ class MemoryRow(MemoryContent, Base):
             postgresql_where=text("source is not null and position is not null"),
         ),
         Index(
-            "ix_memories_without_cues",
+            "ix_memories_without_hints",
             "engine_id",
             "memory_id",
-            postgresql_where=text("cues is null"),
+            postgresql_where=text(f"cues is null or grams is null and fact ~ '{ANY_SIGN}'"),
         ),
     )
 
@@ -135,6 +137,9 @@ class MemoryRow(MemoryContent, Base):
     )
     cues: Mapped[list[str] | None] = mapped_column(
         ARRAY(Text), deferred=True, info={"role": ColumnRole.SEARCH}
+    )
+    grams: Mapped[str | None] = mapped_column(
+        TSVECTOR, deferred=True, info={"role": ColumnRole.SEARCH}
     )
 
 

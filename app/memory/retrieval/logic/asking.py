@@ -6,6 +6,7 @@ from datetime import date
 
 from app.kernel.text import fold
 from app.language.dates_in_text import named, relative, words_of
+from app.language.grams import has_grams
 from app.language.search_languages import configuration_of
 from app.memory.memories.logic.search_hints import said, same
 
@@ -48,6 +49,7 @@ class RetrievalQuery:
         subjects: the hints of memories whose subject the query may name.
         times: the dates it names, in the form of `rules.moments`.
         wanted: the hints that its answer has, such as `has:time` after "when".
+        has_grams: True if it has words of scripts without blanks.
     """
 
     language: str
@@ -56,6 +58,7 @@ class RetrievalQuery:
     subjects: frozenset[str]
     times: tuple[str, ...]
     wanted: tuple[str, ...]
+    has_grams: bool = False
 
 
 def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
@@ -77,6 +80,7 @@ def read(query: str, today: date, language: str | None = None) -> RetrievalQuery
         subjects=frozenset(f"subject:{word}" for word in _names(text)),
         times=tuple(dict.fromkeys(times)),
         wanted=tuple(cue for cue, question in _WANTED if question.search(text)),
+        has_grams=has_grams(text),
     )
 
 

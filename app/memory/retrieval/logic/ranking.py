@@ -152,7 +152,7 @@ def rank(
     if not candidates:
         return []
     average = statistics.average_length
-    bm25 = Bm25(statistics.memories, statistics.holding, average)
+    bm25 = Bm25(statistics.memories, statistics.holding, average, has_grams=asked.has_grams)
     flags_of_all = _hint_flags(asked, candidates)
     values = list(
         zip(*_signals(asked, bm25, candidates, flags_of_all, weights, average), strict=True)

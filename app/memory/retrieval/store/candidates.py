@@ -38,8 +38,18 @@ from sqlalchemy.sql.elements import False_
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.lexical import bits, has_bit, is_matched, rarity, score, terms_of
+from app.adapters.db.lexical import (
+    QueryText,
+    bits,
+    has_bit,
+    is_matched,
+    joined,
+    rarity,
+    score,
+    terms_of,
+)
 from app.adapters.db.session import Session
+from app.language import grams
 from app.language.terms import folded
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
@@ -66,7 +76,7 @@ _TYPES = bindparam("memory_types", type_=ARRAY(Text))
 _NOW = bindparam("now", type_=DateTime(timezone=True))
 _MODEL = bindparam("model_id", type_=Text)
 _VECTOR = bindparam("vector", type_=EMBEDDING)
-_TEXT = bindparam("text", type_=Text)
+_QUERY = QueryText(bindparam("text", type_=Text), bindparam("grams", type_=Text))
 _LANGUAGE = bindparam("language", type_=Text)
 
 
@@ -123,8 +133,8 @@ def _of_large_scope(
         return statement, values_of(query, wanted) | {"model_id": wanted.model_id}
     vector = None if wanted.vector is None else literal(wanted.vector, EMBEDDING)
     large = LargeScope(query, wanted.model_id, vector, index)
-    text, language = literal(folded(wanted.text), Text), literal(wanted.language, Text)
-    return large.statement(text, language, most), {}
+    text = QueryText(literal(folded(wanted.text), Text), literal(grams.asked(wanted.text), Text))
+    return large.statement(text, literal(wanted.language, Text), most), {}
 
 
 def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[RankingCandidate]]:
@@ -144,7 +154,8 @@ def of_whole_scope(
 
 def values_of(query: ScopeQuery, wanted: CandidateQuery) -> dict[str, Any]:
     """Return the values for the parameters of a statement that reads the scope."""
-    values = query.values() | {"text": folded(wanted.text), "language": wanted.language}
+    text = {"text": folded(wanted.text), "grams": grams.asked(wanted.text)}
+    values = query.values() | text | {"language": wanted.language}
     if wanted.vector is not None:
         values |= {"model_id": wanted.model_id, "vector": wanted.vector}
     return values
@@ -222,7 +233,7 @@ def read_scope(
     """
     scoped = _scoped(clause, with_vectors=with_vectors, most=most)
     languages = select(scoped.c.language).distinct().cte("languages")
-    words = terms_of(languages, _TEXT, _LANGUAGE)
+    words = terms_of(languages, _QUERY, _LANGUAGE)
     return _with_matches(scoped, words), words
 
 
@@ -232,14 +243,14 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
     Memories that the filters exclude still count as neighbours and in the statistics of terms. Both
     sides of the full join are read once, whatever the planner's statistics say (see `nearest.py`).
     """
-    row = MemoryRow
+    row, terms = MemoryRow, joined(MemoryRow)
     memories = (
         select(
             row.memory_id,
             row.create_time,
             row.language,
-            row.terms,
-            func.length(row.terms).label("length"),
+            terms.label("terms"),
+            func.length(terms).label("length"),
             row.cues,
             func.coalesce(literal(_QUESTION) == func.any(row.cues), false()).label("is_question"),
             row.source,

@@ -29,7 +29,17 @@ from sqlalchemy.orm import aliased
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.lexical import any_of, bits, has_bit, is_matched, rarity, score, terms_of
+from app.adapters.db.lexical import (
+    QueryText,
+    any_of,
+    bits,
+    has_bit,
+    is_matched,
+    joined,
+    rarity,
+    score,
+    terms_of,
+)
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.store.nearest import PLACE, ScopeIndex, ScopeQuery, any_query, nearest
 
@@ -48,13 +58,14 @@ def of_large_scope(
 ) -> Select[*tuple[Any, ...]]:
     """Return the cached statement for a query without filters; `most` as for `LargeScope`.
 
-    Its parameters are those of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `language`.
+    Its parameters are those of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `grams`,
+    `language`.
     """
     vector = bindparam("vector", type_=EMBEDDING) if with_vectors else None
     model_id: Any = bindparam("model_id", type_=Text)
-    text, language = (bindparam(name, type_=Text) for name in ("text", "language"))
+    text, grams, language = (bindparam(name, type_=Text) for name in ("text", "grams", "language"))
     large = LargeScope(any_query(), model_id, vector, ScopeIndex(dimensions))
-    return large.statement(text, language, most)
+    return large.statement(QueryText(text, grams), language, most)
 
 
 class LargeScope:
@@ -73,7 +84,7 @@ class LargeScope:
         self._index = index
 
     def statement(
-        self, text: ColumnElement[str], language: ColumnElement[str], most: tuple[int, int]
+        self, text: QueryText, language: ColumnElement[str], most: tuple[int, int]
     ) -> Select[*tuple[Any, ...]]:
         """Return the statement; `most` limits the hits by distance and by words."""
         by_distance, by_words = most
@@ -93,11 +104,9 @@ class LargeScope:
 
     def _sample(self) -> FromClause:
         """Select some memories of the scope, whatever the filters."""
-        query = self._query
+        query, terms = self._query, joined(MemoryRow)
         return (
-            select(
-                MemoryRow.language, MemoryRow.terms, func.length(MemoryRow.terms).label("length")
-            )
+            select(MemoryRow.language, terms.label("terms"), func.length(terms).label("length"))
             .where(
                 MemoryRow.engine_id == query.engine_id,
                 MemoryRow.scope_hash == query.scope_hash,
@@ -128,6 +137,7 @@ class LargeScope:
         self, words: FromClause, holding: FromClause, average: ColumnElement[Any]
     ) -> Select[*tuple[Any, ...]]:
         """Select memories that have rare terms, best first by the weight of all their terms."""
+        terms = joined(MemoryRow)
         is_rare = or_(holding.c.entered <= _ENTERED, holding.c.place == 1)
         rare = (
             select(any_of(cast(words.c.query, Text)))
@@ -139,10 +149,10 @@ class LargeScope:
             select(
                 MemoryRow.memory_id,
                 PLACE.label("place"),
-                func.length(MemoryRow.terms).label("length"),
+                func.length(terms).label("length"),
                 _matched(words, MemoryRow).label("matched"),
             )
-            .where(self._query.condition(), MemoryRow.terms.bool_op("@@")(rare))
+            .where(self._query.condition(), terms.bool_op("@@")(rare))
             .limit(_MAX_ENTERED)
             .subquery("entered")
         )
@@ -168,7 +178,7 @@ class LargeScope:
                 row.memory_id,
                 self._distance(row).label("distance"),
                 _matched(words, row).label("matched"),
-                func.length(row.terms).label("length"),
+                func.length(joined(row)).label("length"),
                 row.cues,
                 row.source,
                 row.position,
@@ -193,7 +203,7 @@ class LargeScope:
         columns = {
             "distance": self._distance(row),
             "matched": _matched(words, row),
-            "length": func.length(row.terms),
+            "length": func.length(joined(row)),
             "is_question": literal(_QUESTION) == func.any(row.cues),
         }
         return (
@@ -235,7 +245,7 @@ class LargeScope:
 def _matched(words: FromClause, row: type[MemoryRow]) -> ColumnElement[Any]:
     return (
         select(bits(words))
-        .where(is_matched(words, row.language, row.terms))
+        .where(is_matched(words, row.language, joined(row)))
         .correlate(row)
         .scalar_subquery()
     )

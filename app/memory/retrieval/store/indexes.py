@@ -23,6 +23,8 @@ from app.memory.retrieval.store.tables import ScopeIndexRow
 MAX_DIMENSIONS = 4_000
 """Limit of pgvector for an index."""
 _PREFIX = "scope_index_"
+_WORDS = "coalesce(terms || grams, terms)"
+"""The lexemes of a memory, as `joined` in `app/adapters/db/lexical.py` has them."""
 _SAMPLED = 200
 """Expected vectors in a sample, for a scope just large enough; pages hold about ten each."""
 _HAS_SHARDS = text("select to_regclass('pg_dist_shard') is not null")
@@ -44,7 +46,7 @@ class IndexKey(NamedTuple):
     @property
     def words_name(self) -> str:
         """Name of the index of words, which all models share."""
-        return _name(self.engine_id, self.scope_hash.hex())
+        return _name(self.engine_id, self.scope_hash.hex(), "", _WORDS)
 
 
 def _name(*key: int | str) -> str:
@@ -185,9 +187,11 @@ def build(key: IndexKey, dimensions: int) -> sql.Composed:
 def build_words(key: IndexKey) -> sql.Composed:
     """Return the statement that builds an index of words without blocking; it takes seconds."""
     return sql.SQL(
-        "create index concurrently {name} on memories using gin (terms) with (fastupdate = off)"
+        "create index concurrently {name} on memories using gin (({words}))"
+        " with (fastupdate = off)"
         " where engine_id = {engine}::bigint and scope_hash = {scope}::bytea"
     ).format(
+        words=sql.SQL(_WORDS),
         name=sql.Identifier(key.words_name),
         engine=sql.Literal(key.engine_id),
         scope=sql.Literal(key.scope_hash),
