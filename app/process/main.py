@@ -30,7 +30,7 @@ from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
 from app.web.answers import Answers
 from app.web.auth import Authentication
-from app.web.body import JsonBody
+from app.web.body import BodyRoutes, JsonBody
 from app.web.dispatch import Dispatch
 from app.web.document import tidied
 from app.web.encodings import PlainBody
@@ -128,7 +128,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Authentication),
         Middleware(Answers),
         Middleware(PlainBody),
-        Middleware(JsonBody, settings.max_body_bytes, pace, _streamed()),
+        Middleware(JsonBody, settings.max_body_bytes, pace, _bodies()),
     ]
 
 
@@ -144,15 +144,21 @@ def create_metrics_app(resources: Resources) -> FastAPI:
     return create_probes(resources, _gauges(resources))
 
 
-def _streamed() -> re.Pattern[str]:
-    """Match the method and path of the routes that read their bodies themselves."""
-    forms = [
-        f"{method} .*" + re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
+def _bodies() -> BodyRoutes:
+    """Return the routes that read their bodies themselves, or hold what was said elsewhere."""
+    streamed = [form for route in _ADMITTED if route.demand.is_streamed for form in _forms(route)]
+    said = [
+        (re.compile("|".join(_forms(route))), route.demand.said)
         for route in _ADMITTED
-        if route.demand.is_streamed
-        for method in route.methods or ()
+        if route.demand.said
     ]
-    return re.compile("|".join(forms))
+    return BodyRoutes(re.compile("|".join(streamed)), said)
+
+
+def _forms(route: AdmittedRoute) -> list[str]:
+    """Return the expressions for the methods and paths of a route."""
+    path = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
+    return [f"{method} .*{path}" for method in route.methods or ()]
 
 
 def _gate(resources: Resources) -> Gate:

@@ -2,18 +2,21 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
 from typing import Any
 
+import structlog
+from prometheus_client import Counter
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.kernel.limits import MAX_COST, Limits
-from app.kernel.wire.reading import read_object
+from app.kernel.wire.reading import Unstorable, read_object, read_said
 from app.web.errors import render
 from app.web.headers import header
 from app.web.incoming import BodyPace, Incoming
@@ -28,6 +31,30 @@ _UNIT_BYTES = 512 * 1024
 """Bytes of a large body that one unit of the key's rate pays for."""
 
 
+log = structlog.get_logger()
+_REPLACED = Counter(
+    "memory_bank_replaced_characters_total",
+    "Characters of events and conversations that cannot be stored: U+FFFD stands in their place.",
+)
+
+
+@dataclass(frozen=True)
+class BodyRoutes:
+    """The routes whose bodies are read otherwise than most; each matches "METHOD /path".
+
+    Attributes:
+        streamed: those that read their bodies themselves.
+        said: those with fields in which characters are replaced: see `Demand.said`.
+    """
+
+    streamed: re.Pattern[str]
+    said: Sequence[tuple[re.Pattern[str], frozenset[str]]] = ()
+
+    def said_of(self, target: str) -> frozenset[str]:
+        """Return the fields of a route's body in which characters are replaced."""
+        return next((names for form, names in self.said if form.fullmatch(target)), frozenset())
+
+
 class JsonBody:
     """ASGI middleware that checks every request body, and passes it on whole.
 
@@ -35,14 +62,12 @@ class JsonBody:
         app: the inner application.
         max_bytes: the maximum length of a body.
         pace: the minimum pace of a body.
-        streamed: matches "METHOD /path" of the routes that read their bodies themselves.
+        bodies: the routes whose bodies are read otherwise.
     """
 
-    def __init__(
-        self, app: ASGIApp, max_bytes: int, pace: BodyPace, streamed: re.Pattern[str]
-    ) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, pace: BodyPace, bodies: BodyRoutes) -> None:
         self._app = app
-        self._streamed = streamed
+        self._bodies = bodies
         self._max_bytes = max_bytes
         self._pace = pace
         # Parsing may take a hundred times the size of a body.
@@ -52,7 +77,7 @@ class JsonBody:
         """Refuse an invalid body; pass a valid one on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif self._streamed.fullmatch(f"{scope['method']} {scope['path']}"):
+        elif self._bodies.streamed.fullmatch(_target(scope)):
             with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
                 await self._app(scope, incoming.receive, send)
         elif _has_none(scope):
@@ -88,13 +113,29 @@ class JsonBody:
         declared = header(scope, b"content-type")
         content_type = None if declared is None else declared.decode("latin-1")
         if len(body) <= LONG_BYTES:
-            return read_json(body, content_type)
+            return self._read(scope, body, content_type)
         if len(body) <= _LARGE_BYTES:
-            return await asyncio.to_thread(read_json, body, content_type)
+            return await asyncio.to_thread(self._read, scope, body, content_type)
         # Before the work; an admitted request also pays for its method.
         await _charge(scope, min(MAX_COST, ceil(len(body) / _UNIT_BYTES)))
         async with self._checking:
-            return await asyncio.to_thread(read_json, body, content_type)
+            return await asyncio.to_thread(self._read, scope, body, content_type)
+
+    def _read(self, scope: Scope, body: bytes, content_type: str | None) -> dict[str, Any]:
+        try:
+            return read_json(body, content_type)
+        except Unstorable:
+            said = self._bodies.said_of(_target(scope))
+            if not said:
+                raise
+        value, replaced = read_said(body, "body", lambda name: not said.isdisjoint({name, "*"}))
+        _REPLACED.inc(replaced)
+        log.warning("body.characters_replaced", count=replaced)
+        return value
+
+
+def _target(scope: Scope) -> str:
+    return f"{scope['method']} {scope['path']}"
 
 
 def _has_none(scope: Scope) -> bool:

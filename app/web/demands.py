@@ -3,7 +3,7 @@
 Each router holds those of its routes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
@@ -30,6 +30,8 @@ class Demand:
         is_streamed: whether the route reads its body itself, piece by piece.
         even_restoring: whether it is served while its engine is being restored.
         waits: whether it waits for changes, which a standby of a primary that is away never has.
+        said: the fields of its body that hold what was said elsewhere, in both spellings. There,
+            characters that cannot be stored are replaced; everywhere else they are refused.
     """
 
     permission: Permission | None
@@ -40,6 +42,17 @@ class Demand:
     is_streamed: bool = False
     even_restoring: bool = False
     waits: bool = False
+    said: frozenset[str] = frozenset()
+
+    def with_said(self, fields: frozenset[str]) -> "Demand":
+        """Return the demand of a method whose body holds what was said elsewhere."""
+        return replace(self, said=fields)
+
+
+EVERY_FIELD = frozenset({"*"})
+"""As `said` of a demand: the whole body."""
+CONVERSATION = frozenset({"directContentsSource", "direct_contents_source"})
+"""As `said` of a demand: the conversation in a request."""
 
 
 def change(

@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.text import UNSTORABLE
 from app.kernel.wire.structure import bound, count
 
 MAX_DEPTH = 100
@@ -16,6 +17,7 @@ _MAX_LEADING_BLANKS = 64 * 1024
 _BLANKS = b" \t\r\n"
 _SHOWN_CHARS = 80
 """Characters shown of a key that an error names."""
+_REPLACEMENT = "\ufffd"
 _INFINITIES = frozenset({float("inf"), float("-inf")})
 
 
@@ -29,7 +31,8 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
         what: the name of the text in errors, such as `body`.
 
     Raises:
-        InvalidArgument: the text is not a JSON object, or holds values that cannot be stored.
+        InvalidArgument: the text is not a JSON object, or holds values that cannot be stored;
+            `Unstorable` if nothing but their characters is wrong.
     """
     try:
         _check_size(text)
@@ -38,12 +41,58 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
             _refuse("must be a JSON object.")
         _check_values(value)
     except _Refused as refused:
-        raise InvalidArgument(f"The {what} {refused}", Reason.BODY_NOT_JSON) from None
+        raise refused.kind(f"The {what} {refused}", Reason.BODY_NOT_JSON) from None
     return value
+
+
+def read_said(text: bytes, what: str, is_said: Callable[[str], bool]) -> tuple[dict[str, Any], int]:
+    """Parse a JSON object like `read_object`, with U+FFFD for characters that cannot be stored.
+
+    They are replaced in the fields that `is_said` selects. Returns their number, too.
+
+    Raises:
+        InvalidArgument: another field has such a character, or replacing makes two keys one.
+    """
+    replaced = 0
+
+    def mended(value: Any) -> Any:  # noqa: ANN401 - any JSON
+        nonlocal replaced
+        if isinstance(value, str):
+            plain, count = UNSTORABLE.subn(_REPLACEMENT, value)
+            replaced += count
+            return plain
+        if isinstance(value, list):
+            return [mended(item) for item in value]
+        if isinstance(value, dict):
+            return _read_pairs([(mended(key), mended(below)) for key, below in value.items()])
+        return value
+
+    try:
+        value = _parse(text)
+        value = _read_pairs(
+            [
+                (mended(key), mended(below)) if is_said(key) else (key, below)
+                for key, below in value.items()
+            ]
+        )
+        _check_values(value)
+    except _Refused as refused:
+        raise InvalidArgument(f"The {what} {refused}", Reason.BODY_NOT_JSON) from None
+    return value, replaced
+
+
+class Unstorable(InvalidArgument):
+    """A JSON object whose texts hold characters that cannot be stored."""
 
 
 class _Refused(Exception):
     """An invalid text; the message is the rest of a sentence about it."""
+
+    kind: type[InvalidArgument] = InvalidArgument
+
+
+class _RefusedCharacter(_Refused):
+    kind = Unstorable
 
 
 def _refuse(description: str) -> NoReturn:
@@ -125,8 +174,8 @@ def _checked(item: object) -> list[object]:
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        _refuse("holds the character U+0000, which cannot be stored.")
+        raise _RefusedCharacter("holds the character U+0000, which cannot be stored.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        _refuse("holds half of a surrogate pair, which is not text.")
+        raise _RefusedCharacter("holds half of a surrogate pair, which is not text.") from None

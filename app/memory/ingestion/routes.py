@@ -11,7 +11,7 @@ from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.services.streams import StreamService
 from app.platform.operations.schemas import Operation
 from app.web.context import Context, Mutation
-from app.web.demands import LIST, WRITE, Demand, change
+from app.web.demands import CONVERSATION, LIST, WRITE, Demand, change
 from app.web.names import EnginePath
 from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
@@ -26,7 +26,7 @@ router = Router(
             # Events now, memories later.
             adds=(Counted.EVENTS, Counted.MEMORIES),
             is_costly=True,
-        ),
+        ).with_said(CONVERSATION),
         "listStreams": Demand(Permission.OPERATIONS_LIST, LIST),
         "flushStream": change(
             Permission.MEMORIES_INGEST, WRITE, adds=(Counted.MEMORIES,), is_costly=True

@@ -1,5 +1,6 @@
 """Routes of sessions and their events. Source: wire specification, section 13."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -30,23 +31,23 @@ from app.platform.sessions.services.history import EventService
 from app.platform.sessions.services.sessions import SessionService
 from app.platform.sessions.store import repository, shared
 from app.web.context import Context, Mutation
-from app.web.demands import LIST, WORK, Demand, change
+from app.web.demands import EVERY_FIELD, LIST, WORK, Demand, change
 from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, EventPath, SessionPath
 from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
+_APPEND = change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)).with_said(EVERY_FIELD)
+
 router = Router(
     "sessions",
     demands={
         "createSession": change(Permission.SESSIONS_CREATE, adds=(Counted.SESSIONS,)),
         "listSessions": Demand(Permission.SESSIONS_LIST, LIST),
-        "appendEvent": change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
-        "createExchange": change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
-        "batchAppendEvents": change(
-            Permission.EVENTS_APPEND, WORK, adds=(Counted.EVENTS,), is_costly=True
-        ),
+        "appendEvent": _APPEND,
+        "createExchange": _APPEND,
+        "batchAppendEvents": replace(_APPEND, cost=WORK, is_costly=True),
         "listEvents": Demand(Permission.EVENTS_LIST, LIST),
         "deleteEvent": change(Permission.SESSIONS_UPDATE),
         "getSession": Demand(Permission.SESSIONS_GET),

@@ -1,7 +1,10 @@
 """Arguments of the tools, strict and in snake_case, as models write them."""
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -21,6 +24,8 @@ _MAX_TEXT_CHARS = 10_000
 _MAX_ID_CHARS = 128
 _MAX_TOKENS = 100_000
 _SHOWN_CHARS = 80
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}(?:\.0+)?\s*")
+_HOLDERS = {"array": list, "object": dict}
 _SYNONYMS = ("q", "text")
 """Names that models invent for `query`."""
 
@@ -63,12 +68,20 @@ _Tokens = Annotated[
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool: closed, and of exactly these types."""
+    """The arguments of a tool: closed, and of these types.
+
+    Models write a number or a list as text, and an id as a number. Nothing else is converted.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     asks: ClassVar[bool] = False
     """True: there is a `query`, which models also call otherwise."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_types(cls, given: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        return _meant(given, _schema_of(cls))
 
     @model_validator(mode="before")
     @classmethod
@@ -172,6 +185,37 @@ def schema_of(model: type[Arguments]) -> dict[str, Any]:
     whole = model.model_json_schema()
     schema: dict[str, Any] = _plain(whole, whole.get("$defs", {}))
     return schema
+
+
+_schema_of = cache(schema_of)
+
+
+def _meant(given: Any, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value in the types of its schema where it can mean nothing else."""
+    kind = schema["type"]
+    if isinstance(given, str) and kind in _HOLDERS:
+        # A text that is not JSON of that type may mean one item, or several.
+        held = _held_in(given)
+        given = held if isinstance(held, _HOLDERS[kind]) else given
+    if kind == "array" and isinstance(given, list):
+        return [_meant(item, schema["items"]) for item in given]
+    if kind == "object" and isinstance(given, Mapping):
+        known = schema["properties"]
+        return {
+            name: _meant(value, known[name]) if name in known else value
+            for name, value in given.items()
+        }
+    if kind == "integer" and isinstance(given, str) and _INTEGER.fullmatch(given):
+        return int(float(given))
+    # Not `True`, which is an `int`, too.
+    return str(given) if kind == "string" and type(given) is int else given
+
+
+def _held_in(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _plain(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

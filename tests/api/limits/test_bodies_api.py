@@ -19,7 +19,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.limits.services.bodies import Bodies
 from app.process.main import create_app
-from app.web.body import JsonBody
+from app.web.body import BodyRoutes, JsonBody
 from app.web.incoming import BodyPace
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE
@@ -277,7 +277,7 @@ async def test_a_body_that_is_given_up_while_nobody_waits_for_it_ends_with_its_n
 
     sender = Sender(piece(b"\n"), piece(b"\n"))
     scope = _scope(_IMPORT.replace("/v1beta1/", "/"), 10, app=narrow)
-    body = JsonBody(write, 100, BodyPace(60, 0), re.compile("POST .*:import"))
+    body = JsonBody(write, 100, BodyPace(60, 0), BodyRoutes(re.compile("POST .*:import")))
     task = asyncio.ensure_future(body(scope, sender.receive, sender.send))
     await asyncio.wait_for(is_writing.wait(), 10)
     limits = narrow.state.gate.limits

@@ -80,7 +80,9 @@ async def test_arguments_may_be_text_as_openai_sends_it(client: httpx.AsyncClien
     assert answer["tokens"] == -(-len(answer["text"]) // 4)
 
 
-@pytest.mark.parametrize("arguments", ["{", "[]", "tea", {"q": 3}, {"scope": SCOPE, "query": "x"}])
+@pytest.mark.parametrize(
+    "arguments", ["{", "[]", "tea", {"q": [3]}, {"scope": SCOPE, "query": "x"}]
+)
 async def test_wrong_arguments_are_told_to_the_model(
     client: httpx.AsyncClient, arguments: object
 ) -> None:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from app.kernel.errors import Reason
-from app.web.body import JsonBody
+from app.web.body import BodyRoutes, JsonBody
 from app.web.incoming import BodyPace
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
@@ -38,7 +38,7 @@ async def _echo(_: Scope, receive: Receive, send: Send) -> None:
 
 def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonBody:
     pace = BodyPace(seconds, min_bytes)
-    streamed = re.compile("PUT .*/artifacts/.*|POST .*:import")
+    streamed = BodyRoutes(re.compile("PUT .*/artifacts/.*|POST .*:import"))
     return JsonBody(app, 100_000, pace, streamed)  # type: ignore[arg-type]  # one of these
 
 

@@ -121,6 +121,24 @@ async def test_a_session_is_read_by_its_full_name(adk: Adk) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("tea\u0000", "tea\ufffd"),
+        ("\u0000 and \u0000", "\ufffd and \ufffd"),
+        ("a pasted \u0000\U0001f375", "a pasted \ufffd\U0001f375"),
+    ],
+)
+async def test_an_event_is_appended_whatever_characters_it_has(
+    adk: Adk, said: str, kept: str
+) -> None:
+    session = await adk.sessions.create_session(**adk.who)
+    content = {"role": "user", "parts": [{"text": said}]}
+    await adk.sessions.append_event(session, _event({"content": content}))
+    read = await _read(adk, session)
+    assert [event.content.parts[0].text for event in read.events] == [kept]
+
+
+@pytest.mark.parametrize(
     "fields", [TEXT, CALL, RESPONSE, FAILURE, PARTIAL, COMPACTION], ids=lambda fields: [*fields][-1]
 )
 async def test_an_event_comes_back_as_it_was_appended(adk: Adk, fields: dict[str, Any]) -> None:

@@ -110,7 +110,20 @@ def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
         ),
         (ToolName.SEARCH_MEMORIES, {}, "query: is required."),
         (ToolName.SEARCH_MEMORIES, {"query": " "}, "query: must not be blank."),
-        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "3"}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "51"}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "few"}, "limit: must be 1 to 50."),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "2.5"}, "limit: must be 1 to 50."),
+        (
+            ToolName.SEARCH_MEMORIES,
+            {"query": "tea", "topics": "tea, cake"},
+            "topics: must be a list of 0 to 10 items.",
+        ),
+        (
+            ToolName.REMEMBER,
+            {"facts": '{"fact": "I like tea."}'},
+            "facts: must be a list of 1 to 5 items.",
+        ),
+        (ToolName.REMEMBER, {"facts": "[" * 100_000}, "facts: must be a list of 1 to 5 items."),
         (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": 2.5}, "limit: must be 1 to 50."),
         (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": 1e300}, "limit: must be 1 to 50."),
         (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": True}, "limit: must be 1 to 50."),
@@ -149,6 +162,45 @@ def test_wrong_arguments_are_named_with_what_is_accepted(
 def test_models_may_call_a_query_otherwise(invented: str) -> None:
     tool = TOOLS[ToolName.SEARCH_MEMORIES]
     assert tool.read({invented: "tea"}, tool.schema).model_dump()["query"] == "tea"
+
+
+_TALK = [{"role": "user", "text": "I like tea."}]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read"),
+    [
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "limit": "3"}, {"limit": 3}),
+        (ToolName.SEARCH_MEMORIES, {"query": "tea", "max_tokens": " 50.0 "}, {"max_tokens": 50}),
+        (ToolName.SEARCH_MEMORIES, {"query": 42}, {"query": "42"}),
+        (
+            ToolName.SEARCH_MEMORIES,
+            {"q": 7, "topics": '["tea"]'},
+            {"query": "7", "topics": ["tea"]},
+        ),
+        (
+            ToolName.REMEMBER,
+            {"facts": '["I like tea.", "I am 7."]'},
+            {"facts": ["I like tea.", "I am 7."]},
+        ),
+        (ToolName.FORGET_MEMORY, {"ids": [12, "13"]}, {"ids": ["12", "13"]}),
+        (ToolName.FORGET_MEMORY, {"ids": "[12]"}, {"ids": ["12"]}),
+        (ToolName.UPDATE_MEMORY, {"id": 12, "fact": "I like tea."}, {"id": "12"}),
+        (ToolName.LEARN_FROM_CONVERSATION, {"messages": json.dumps(_TALK)}, {"messages": _TALK}),
+        (
+            ToolName.LEARN_FROM_CONVERSATION,
+            {"messages": [json.dumps(_TALK[0])]},
+            {"messages": _TALK},
+        ),
+        (ToolName.LIST_MEMORIES, '{"limit": "5"}', {"limit": 5}),
+    ],
+)
+def test_a_value_of_another_type_is_taken_where_it_can_mean_nothing_else(
+    name: ToolName, given: object, read: dict[str, object]
+) -> None:
+    tool = TOOLS[name]
+    found = tool.read(given, tool.schema).model_dump()
+    assert {field: found[field] for field in read} == read
 
 
 def test_a_whole_number_may_be_a_float() -> None:
