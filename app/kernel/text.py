@@ -3,7 +3,7 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -83,10 +83,12 @@ def without_format(text: str) -> str:
 def fold(text: str) -> str:
     """Return the text without case, accents, punctuation, format characters and extra spaces."""
     plain = APOSTROPHES.sub("", text)
+    separator: str | Callable[[re.Match[str]], str] = " "
     if not plain.isascii():
         bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", _FORMAT.sub("", plain)))
         plain = unicodedata.normalize("NFKC", bare)
-    separator = _marks_in if _MARKED.search(plain) else " "
+        if _MARKED.search(plain):
+            separator = _marks_in
     return " ".join(_SEPARATORS.sub(separator, plain.casefold()).split()) or text.strip()
 
 

@@ -25,7 +25,7 @@ _MAX_ID_CHARS = 128
 _MAX_TOKENS = 100_000
 _SHOWN_CHARS = 80
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}(?:\.0+)?\s*")
-_HOLDERS = {"array": list, "object": dict}
+_HOLDERS: dict[str, type] = {"array": list, "object": dict}
 _SYNONYMS = ("q", "text")
 """Names that models invent for `query`."""
 

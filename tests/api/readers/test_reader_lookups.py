@@ -9,6 +9,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.task_names import NamespaceName
 from app.language.bm25 import MAX_TERMS
 from tests.support.bank import ENGINE, ok
+from tests.support.cases import in_one_test
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 
 _NAME = NamespaceName.parse(f"{ENGINE}{NAMESPACE}")
@@ -40,6 +41,38 @@ async def test_the_rarest_words_count_most(
     assert await _best(database, clock, "zebra") == []
     assert await _best(database, clock, "the and of") == []
     assert len(await _best(database, clock, "tea", 2)) == 2
+
+
+@in_one_test(
+    ("name", "said", "question"),
+    [
+        ("zh", "水壶的价格是四十二元。", "水壶多少钱"),
+        ("ja", "やかんの値段は四千円です。", "やかんはいくらですか"),
+        ("th", "กาน้ำราคาสี่สิบบาท", "กาน้ำราคาเท่าไร"),
+        ("ko", "주전자는 사만 원이다.", "주전자가 얼마야"),
+    ],
+)
+async def test_words_without_blanks_are_found(
+    client: httpx.AsyncClient,
+    database: Database,
+    clock: FixedClock,
+    name: str,
+    said: str,
+    question: str,
+) -> None:
+    others = [
+        "I like green tea.",
+        "花园里有一棵树。",
+        "庭に木がある。",
+        "ในสวนมีต้นไม้",
+        "정원에 나무가 있다.",
+    ]
+    outputs = [text_output(text, name=f"{name}-{n}") for n, text in enumerate([*others, said])]
+    ok(await store(client, *outputs))
+    assert (await _best(database, clock, question))[0] == f"{name}-{len(others)}/0"
+    asked = {"query": question, "model": "builtin"}
+    answer = ok(await client.post(f"{NAMESPACE}:query", json=asked))
+    assert said.rstrip("。.") in answer["answer"]
 
 
 async def test_the_first_words_of_a_long_question_are_looked_for(

@@ -53,6 +53,29 @@ async def _texts(client: httpx.AsyncClient, path: str, query: str, **asked: Any)
     return [one["text"] for one in (await _recall(client, path, query, **asked))["spans"]]
 
 
+@in_one_test(
+    ("query", "passage"),
+    [
+        ("门的密码是什么", "门的密码是四七一一。"),
+        ("ドアの暗証番号は", "ドアの暗証番号は四七一一です。"),
+        ("รหัสประตูคืออะไร", "รหัสประตูคือสี่เจ็ด"),
+        ("현관 비밀번호가 뭐야", "현관 비밀번호는 사칠일일이다."),
+    ],
+)
+async def test_words_without_blanks_are_found(
+    client: httpx.AsyncClient, query: str, passage: str
+) -> None:
+    path = await new_path(client)
+    others = [
+        "我订了河边的酒店。",
+        "川のそばのホテルを予約した。",
+        "จองโรงแรมริมน้ำแล้ว",
+        "강가 호텔을 예약했다.",
+    ]
+    await talk(client, path, [said("user", text) for text in [*others, passage, *others]])
+    assert (await _texts(client, path, query, topK=1)) == [passage]
+
+
 async def test_the_passage_that_answers_is_told_with_its_event(
     client: httpx.AsyncClient, path: str
 ) -> None:

@@ -35,6 +35,8 @@ async def _fill(client: httpx.AsyncClient) -> None:
             fact = f"Anna: Is boat {number} a rare one?"
         if number % 40 == 9:
             fact = f"Das Haus ist grün, und rare Boote hat es {number}."
+        if number % 40 == 11:
+            fact = f"第{number}号船是绿色的 也叫boat。"
         place = {
             "source": {"stringValue": f"s{number // 20}"},
             "position": {"doubleValue": number % 20},
@@ -95,6 +97,19 @@ async def test_both_tell_the_same(
             assert large[1][memory_id] == whole[1][memory_id]
         assert any(one.before and one.after for one in large[1].values())
         assert any(one.before and one.before.is_question for one in large[1].values())
+
+
+async def test_both_tell_the_same_of_scripts_without_blanks(
+    session: Session, query: ScopeQuery, embedder: ScriptedEmbedder
+) -> None:
+    for text in ("绿色的船", "哪艘船是绿色 boat", "第11号"):
+        whole, large = await _both(session, query, _wanted(embedder, None, text))
+        assert large[0] == whole[0]
+        having = {key for key, one in whole[1].items() if one.matched}
+        assert having
+        assert having <= large[1].keys() | whole[1].keys()
+        for memory_id in large[1].keys() & whole[1].keys():
+            assert large[1][memory_id] == whole[1][memory_id]
 
 
 async def test_memories_with_rare_words_are_among_them(

@@ -15,6 +15,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.scopes import scope_hash
+from app.language.grams import indexed
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargeScopeSearch
 from app.memory.retrieval.store import fast_sql
@@ -38,6 +39,7 @@ WORDS = (
     "Häuser",
     "film",
     "2021",
+    "绿茶",
 )
 QUERIES = (
     "Which tea does Anna like in the garden?",
@@ -45,14 +47,15 @@ QUERIES = (
     "the and",
     "😀",
     "Häuser run run film",
+    "绿茶 film",
 )
 INSERT = b"""
 insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, topics, metadata,
                       memory_type, create_time, update_time, expire_time, cues, language, source,
-                      position)
+                      position, grams)
 values (1, %(id)s, 1, %(scope)s, %(hash)s, %(fact)s, '[]', '{}',
         %(type)s, %(created)s, %(created)s, %(expire)s, %(cues)s, %(language)s, %(source)s,
-        %(position)s)
+        %(position)s, %(grams)s::tsvector)
 """
 INSERT_VECTOR = b"""
 insert into memory_vectors (engine_id, memory_id, model_id, scope_hash, expire_time, vector)
@@ -64,12 +67,14 @@ def _memory(random: Random, number: int, now: datetime) -> dict[str, Any]:
     source = random.choice(["chat", "call", "Chat"]) if random.random() < 0.6 else None
     # Some have the same place.
     position = random.choice([number, 3, -1.5]) if random.random() < 0.8 else None
+    fact = " ".join(random.choices(WORDS, k=random.randint(0, 9)))
     kinds = ["is:question", "subject:anna", "has:time", f"time:2021-{1 + number % 12:02}"]
     return {
         "id": f"m{random.choice('ab-')}{number:04}",
         "scope": Jsonb(SCOPE),
         "hash": scope_hash(SCOPE),
-        "fact": " ".join(random.choices(WORDS, k=random.randint(0, 9))),
+        "fact": fact,
+        "grams": indexed(fact),
         "source": source,
         "position": position,
         "type": TYPE if random.random() < 0.97 else "STRUCTURED_PROFILE",

@@ -68,6 +68,7 @@ MEMORY = Kind(
         "language": "found again from the fact",
         "terms": "computed by the database",
         "cues": "made again from the fact",
+        "grams": "made again from the fact",
     },
 )
 REVISION = Kind(
