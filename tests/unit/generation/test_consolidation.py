@@ -82,6 +82,8 @@ def test_what_is_said_again_word_for_word_is_noted_and_its_text_kept() -> None:
     (one,) = facts.settled
     assert (one.action, one.memory_id, one.fact) == ("UPDATE", "a", NEAREST.fact)
     # Nothing else is settled without the model: a denial shares all words but one.
+    for hidden in ("I like\u200b green tea.", "\ufeffI like green tea", "I like gr\u00adeen tea"):
+        assert not compared([Candidate(hidden)], [NearMemories([NEAREST])]).open
     denied = compared([Candidate("I don't like green tea.")], [NearMemories([NEAREST])])
     assert denied.settled == []
 

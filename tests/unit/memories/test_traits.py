@@ -67,6 +67,12 @@ def test_without_a_day_it_was_said_on_only_what_the_words_say_is_told() -> None:
     assert cues_of("time", "Yesterday, and in June, and on 7 May 2023.") == {"--06", "2023-05-07"}
 
 
+@pytest.mark.parametrize("hidden", ["Green\u200b tea.", "green te\u2060a", "\u202dGREEN tea\u202c"])
+def test_characters_that_nobody_sees_are_no_part_of_a_fact(hidden: str) -> None:
+    assert same(hidden) == same("green tea")
+    assert cues_of("same", hidden) == cues_of("same", "green tea")
+
+
 def test_the_day_of_the_event_is_told() -> None:
     assert cues_of("said", "Hello.", MONDAY) == {"2023-05-08"}
 
