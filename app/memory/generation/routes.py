@@ -6,7 +6,7 @@ from app.memory.generation.schemas import GenerateMemoriesRequest
 from app.memory.generation.services.generation import GenerationService
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
-from app.web.demands import WORK, change
+from app.web.demands import CONVERSATION, WORK, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -16,7 +16,7 @@ router = Router(
     demands={
         "generateMemories": change(
             Permission.MEMORIES_GENERATE, WORK, adds=(Counted.MEMORIES,), is_costly=True
-        ),
+        ).with_said(CONVERSATION),
     },
 )
 

@@ -81,15 +81,16 @@ async def test_a_repeated_event_is_known_by_its_request_id(client: httpx.AsyncCl
     assert await texts(client, path) == ["a\ufffdb"]
 
 
+@in_one_test("method", ["ingestEvents", "generate"])
 @in_one_test("source", ["directContentsSource", "direct_contents_source"])
 @in_one_test(("said", "kept"), list(zip(_SAID, _KEPT, strict=True)))
-async def test_ingested_events_are_stored(
-    client: httpx.AsyncClient, source: str, said: str, kept: str
+async def test_conversations_in_requests_are_taken(
+    client: httpx.AsyncClient, method: str, source: str, said: str, kept: str
 ) -> None:
     content = {"role": "user", "parts": [{"text": said}]}
     body = {"scope": USER, source: {"events": [{"content": content}]}}
     before = _replaced()
-    ok(await _send(client, "/memories:ingestEvents", body))
+    ok(await _send(client, f"/memories:{method}", body))
     assert _replaced() - before == kept.count("\ufffd")
 
 
@@ -100,6 +101,10 @@ async def test_ingested_events_are_stored(
         ("/memories:ingestEvents", {"scope": USER, "streamId": "\ud800"}),
         ("/memories:ingestEvents", {"scope": USER, "metadata": {"a\x00": {"stringValue": "b"}}}),
         ("/memories", {"scope": USER, "fact": "a\x00b"}),
+        (
+            "/memories:generate",
+            {"scope": USER, "directMemoriesSource": {"directMemories": [{"fact": "a\x00b"}]}},
+        ),
         ("/memories", {"scope": USER, "fact": "tea", "displayName": "\udfff"}),
         ("/sessions", {"userId": "4\x002"}),
         ("/sessions", {"userId": "42", "sessionState": {"a": "\ud83d"}}),
