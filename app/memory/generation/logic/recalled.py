@@ -13,6 +13,8 @@ from itertools import islice
 
 _MAX_ENTRIES = 500
 """Entries of one turn that are compared with memories."""
+_MAX_FAULTY = 20
+"""Lines of one turn that begin like JSON and are none; each is read as far as it may be some."""
 _LEAST_LIST = 2
 _MAX_HEADING_CHARS = 120
 _ITEM = re.compile(
@@ -112,11 +114,32 @@ class _TextLine:
         return not self.text.strip()
 
 
+class _JsonValues:
+    """The JSON values in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._faulty = 0
+
+    def at(self, line: _TextLine) -> tuple[list[RecalledEntry], int] | None:
+        """Return the texts in the value that begins at a line, and its end."""
+        begin = line.begin + len(line.text) - len(line.text.lstrip())
+        if self._text[begin : begin + 1] not in {"[", "{"} or self._faulty == _MAX_FAULTY:
+            return None
+        try:
+            value, end = json.JSONDecoder().raw_decode(self._text, begin)
+        except (ValueError, RecursionError):
+            self._faulty += 1
+            return None
+        texts = list(_texts_in(value))[:_MAX_ENTRIES]
+        return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
+
+
 def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; none if there is no other text beside them."""
     found: list[RecalledBlock] = []
     room = _MAX_ENTRIES
-    for block in _blocks(_lines(text), text):
+    for block in _blocks(_lines(text), _JsonValues(text)):
         if len(block.entries) > room:
             break
         found.append(block)
@@ -177,16 +200,18 @@ def _lines(text: str) -> list[_TextLine]:
     return lines
 
 
-def _blocks(lines: Sequence[_TextLine], text: str) -> Iterator[RecalledBlock]:
+def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[RecalledBlock]:
     at = 0
     while at < len(lines):
-        block, after = _block_at(lines, at, text)
+        block, after = _block_at(lines, at, values)
         if block is not None:
             yield block
         at = max(after, at + 1)
 
 
-def _block_at(lines: Sequence[_TextLine], at: int, text: str) -> tuple[RecalledBlock | None, int]:
+def _block_at(
+    lines: Sequence[_TextLine], at: int, values: _JsonValues
+) -> tuple[RecalledBlock | None, int]:
     """Return the block that begins at a line, if one does, and the line after it."""
     line = lines[at]
     heading = ""
@@ -198,7 +223,7 @@ def _block_at(lines: Sequence[_TextLine], at: int, text: str) -> tuple[RecalledB
     if _is_heading(line):
         heading = line.text
         first = next((n for n in range(at + 1, len(lines)) if not lines[n].is_blank), len(lines))
-    if first < len(lines) and (parsed := _json_at(lines[first], text)) is not None:
+    if first < len(lines) and (parsed := values.at(lines[first])) is not None:
         entries, end = parsed
         after = next((n for n in range(first, len(lines)) if lines[n].begin >= end), len(lines))
         return _block(lines, after, (line.begin, end), entries, heading), after
@@ -251,19 +276,6 @@ def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
 def _spellings(text: str) -> tuple[str, ...]:
     plain = text.strip().strip("\"'\u201c\u201d\u201e")
     return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)))))
-
-
-def _json_at(line: _TextLine, text: str) -> tuple[list[RecalledEntry], int] | None:
-    """Return the texts in the JSON value that begins at a line, and its end."""
-    begin = line.begin + len(line.text) - len(line.text.lstrip())
-    if text[begin : begin + 1] not in {"[", "{"}:
-        return None
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, begin)
-    except (ValueError, RecursionError):
-        return None
-    texts = list(_texts_in(value))[:_MAX_ENTRIES]
-    return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
 
 
 def _texts_in(value: object) -> Iterator[str]:

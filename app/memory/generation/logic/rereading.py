@@ -154,7 +154,7 @@ class Rereading:
         """
         ends: dict[bytes, datetime] = {}
         for line, digests in zip(self._lines, self._digests, strict=True):
-            exact = {digests.exact, digests.empty} & set(known)
+            exact = {digest for digest in (digests.exact, digests.empty) if digest in known}
             if line.turn in turns:
                 exact.add(digests.exact if line.turn in left else digests.empty)
             ends |= {digest: now + kept.exact for digest in exact if digest is not None}

@@ -65,7 +65,8 @@ class Sources:
             return next((turn for turn, text in self.said.items() if fold(text) == wanted), None)
         if len(wanted) < _WHOLE_WORDS_BELOW and wanted.isascii():
             wanted = f" {wanted} "
-        turns = sorted(self._folded, key=lambda turn: turn != claimed)
+        # What was said anew counts before what was read already.
+        turns = sorted(self._folded, key=lambda turn: (turn != claimed, turn in self.context))
         return next((turn for turn in turns if wanted in self._folded[turn]), None)
 
     def day(self, turn: int) -> date:

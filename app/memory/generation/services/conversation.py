@@ -169,32 +169,33 @@ class HeardConversation:
         """Return the turns to read: the new lines, and some lines before each run of them."""
         if not self.known:
             return [Heard(at, turn) for at, turn in enumerate(self.turns)]
-        shown: dict[int, bool] = {}
+        shown: list[Heard] = []
         last = -1
         for at in self._new():
             between = range(last + 1, at)
             is_same_run = last >= 0 and not any(n in self.standings for n in between)
-            before = list(between) if is_same_run else self._context(between)
-            shown |= {n: n in self.standings for n in before} | {at: False}
+            before = {n: self.turns[n] for n in between} if is_same_run else self._context(between)
+            shown += [Heard(n, before[n], n in self.standings) for n in sorted(before)]
+            shown.append(Heard(at, self.turns[at]))
             last = at
-        return [Heard(at, self.turns[at], shown[at]) for at in sorted(shown)]
+        return shown
 
     def _new(self) -> list[int]:
         return [at for at, standing in self.standings.items() if standing is not LineStanding.KNOWN]
 
-    def _context(self, before: range) -> list[int]:
-        """Return the last of some turns that have words, within the limits."""
-        chosen: list[int] = []
+    def _context(self, before: range) -> dict[int, Turn]:
+        """Return the last of some turns that have words, within the limits, by position."""
+        chosen: dict[int, Turn] = {}
         room = _CONTEXT_CHARS
         for at in reversed(before):
-            length = len(self.turns[at].text)
-            # The line right before is shown whatever its length: it may be the question.
-            if chosen and (length > room or len(chosen) == _CONTEXT_LINES):
+            turn = self.turns[at]
+            if chosen and (len(turn.text) > room or len(chosen) == _CONTEXT_LINES):
                 break
-            if length:
-                chosen.append(at)
-                room -= length
-        return chosen[::-1]
+            if turn.text:
+                # The end of the line right before is shown in any case: it may be the question.
+                chosen[at] = replace(turn, text=turn.text[-room:])
+                room -= len(chosen[at].text)
+        return chosen
 
     def read_lines(
         self, left: Collection[int], unread: Collection[int], now: datetime

@@ -9,6 +9,7 @@ from typing import Any
 from app.adapters.llm.ports import Attachment
 from app.kernel.text import clean
 from app.kernel.wire.content import Part
+from app.language.extraction import MAX_FACT
 from app.language.facts import MANAGED_TOPICS, Topic, Turn
 from app.language.search_languages import is_function_word
 from app.language.sentences import own_words
@@ -96,7 +97,8 @@ def _continues(before: Turn, after: Turn) -> bool:
     if not (_is_of_user(before.role) and _is_of_user(after.role)):
         return False
     said = before.text.strip().rstrip(_CLOSING)
-    if not said or said[-1] in _END_MARKS or not _goes_on(said, after.text):
+    # One that is longer than a fact is none, and each turn more would look through it again.
+    if not 0 < len(said) <= MAX_FACT or said[-1] in _END_MARKS or not _goes_on(said, after.text):
         return False
     if any(own_words(turn.text) != turn.text for turn in (before, after)):
         # Pasted text has no end marks, and would take the user's own words along.

@@ -1,0 +1,101 @@
+"""Lines that were read before: which are shown as context, and how long the work on them takes."""
+
+import json
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typing_extensions import override
+
+from app.kernel.wire.content import Content
+from app.language.extraction import MAX_FACT
+from app.language.facts import Turn
+from app.memory.generation.logic.chunks import TranscriptLine
+from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.recalled import Told, blocks_of
+from app.memory.generation.logic.rereading import Kept, LineReader, Rereading, SaidLine
+from app.memory.generation.logic.sources import Sources
+from app.memory.generation.schemas import ContentEvent
+from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
+from app.memory.generation.services.turns import Heard, utterances
+
+NOW = datetime(2026, 1, 15, tzinfo=UTC)
+READER = LineReader((), ())
+
+
+def _event(number: int, role: str, text: str) -> ContentEvent:
+    content = Content.model_validate({"role": role, "parts": [{"text": text}]})
+    return ContentEvent(content=content, event_id=f"e{number}", event_time=None)
+
+
+def _heard(*said: tuple[str, str], known: int) -> HeardConversation:
+    events = [_event(number, *one) for number, one in enumerate(said)]
+    earlier = HeardConversation(Spoken(events[:known], NOW), Zones(), READER)
+    conversation = HeardConversation(Spoken(events, NOW), Zones(), READER)
+    conversation.compare(earlier.digests, lambda _: Told.NOTHING)
+    return conversation
+
+
+def test_of_a_long_line_before_a_new_one_the_end_is_shown() -> None:
+    asked = f"{'Here is how it works. ' * 500}Do you have a dog?"
+    heard = _heard(("user", "Hello."), ("model", asked), ("user", "Yes, Rex."), known=2).heard()
+    assert [one.at for one in heard] == [1, 2]
+    assert heard[0].turn.text == asked[-1_200:]
+
+
+def test_a_quote_in_a_new_line_and_in_a_known_one_is_of_the_new_one() -> None:
+    lines = (TranscriptLine(0, True, "Yes.", is_context=True), TranscriptLine(1, True, "Yes."))
+    guide = Guide((), third_person=False, examples=(), now=NOW, time_zone=UTC)
+    assert Sources(lines, guide).turn_of("Yes.", 7) == 1
+
+
+class _Known(Collection[bytes]):
+    """Digests that count how often they are read through."""
+
+    def __init__(self, digests: set[bytes]) -> None:
+        self._digests, self.times_read = digests, 0
+
+    @override
+    def __contains__(self, digest: object) -> bool:
+        return digest in self._digests
+
+    @override
+    def __iter__(self) -> Iterator[bytes]:
+        self.times_read += 1
+        return iter(self._digests)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._digests)
+
+
+def test_what_is_known_is_not_read_through_for_each_line() -> None:
+    lines = [SaidLine(number, "ok", event_id=f"e{number}") for number in range(100)]
+    rereading = Rereading(lines, READER)
+    known = _Known(rereading.wanted())
+    kept = rereading.read([], [], known, Kept(timedelta(days=90), timedelta(days=1)), NOW)
+    assert len(kept) == len(known)
+    assert known.times_read <= 1
+
+
+def test_what_is_too_long_for_a_statement_is_not_joined() -> None:
+    said = [Heard(number, Turn("user", "ok")) for number in range(10_000)]
+    joined = utterances(said)
+    assert len(joined) > 1
+    assert max(len(one.turn.text) for one in joined) < MAX_FACT + len(" ok") + 1
+
+
+def test_a_text_is_not_read_to_its_end_for_each_line_that_looks_like_json(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = 0
+    raw_decode = json.JSONDecoder.raw_decode
+
+    def counted(self: json.JSONDecoder, text: str, begin: int) -> tuple[object, int]:
+        nonlocal read
+        read += 1
+        return raw_decode(self, text, begin)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    assert blocks_of("[[1],\n" * 1_000) == []
+    assert read < 50
