@@ -19,7 +19,7 @@ CLAUSE = re.compile(
 # A block without an end extends to the end of the text: a truncated prompt must not leak.
 _BLOCKS = re.compile(
     r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"
-    r"|memories)\b[^<>]{0,200}>"
+    r"|memories|\w{1,30}_memor(?:y|ies)|memor(?:y|ies)_\w{1,30})\b[^<>]{0,200}>"
     r".*?(?:</\1\s*>|\Z)|```.*?(?:```|\Z)|^[ \t]*>[^\n]*$",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )

@@ -204,7 +204,11 @@ RECALLED = [
     "Erinnerungen:\n* {old}\n* Ich hasse Koriander.\n\nFrage: {new}",
     "Recuerdos del usuario:\n- {old}\n- Odio el cilantro.\n\nMensaje: {new}",
     "Souvenirs de l'utilisateur :\n- {old}\n- Je déteste la coriandre.\n\nMessage : {new}",
+    "## Memory\n{old}\nI hate coriander.\n\n## User\n{new}",
+    "User message: {new}\n\nRelevant memories:\n- {old}\n- I hate coriander.",
+    '[{{"memory": "{old}"}}, {{"memory": "I hate coriander."}}] {new}',
     "<memories>\n{old}\nI hate coriander.\n</memories>\n{new}",
+    "<user_memories>\n{old}\nI hate coriander.\n</user_memories>\n{new}",
     "<PAST_CONVERSATIONS>\n{old}\n</PAST_CONVERSATIONS>\n{new}",
 ]
 

@@ -1,4 +1,4 @@
-"""Lines that were read before: which are shown as context, and how long the work on them takes."""
+"""What is read of a conversation, and what is context; the work grows with its length alone."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -12,7 +12,7 @@ from app.language.extraction import MAX_FACT
 from app.language.facts import Turn
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
-from app.memory.generation.logic.recalled import Told, blocks_of
+from app.memory.generation.logic.recalled import OwnWords, Told, blocks_of, without_recalled
 from app.memory.generation.logic.rereading import Kept, LineReader, Rereading, SaidLine
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.schemas import ContentEvent
@@ -99,3 +99,11 @@ def test_a_text_is_not_read_to_its_end_for_each_line_that_looks_like_json(
     monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
     assert blocks_of("[[1],\n" * 1_000) == []
     assert read < 50
+
+
+def test_under_the_last_of_several_headings_are_the_users_own_words() -> None:
+    text = "## Memory\nI live in Oslo.\n\n## News\nI have a dog."
+    blocks = blocks_of(text)
+    assert without_recalled(text, blocks, lambda _: Told.EARLIER) == OwnWords(
+        "\n\n\n## News\nI have a dog.", 1
+    )

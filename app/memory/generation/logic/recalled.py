@@ -21,7 +21,7 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
 )
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
-_INLINE = re.compile(r"([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
+_INLINE = re.compile(r"(?![ \t]*[\[{][ \t]*[\"{])([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
 _MARK_CHARS = 80
 """Characters at the start of a line in which a mark is looked for."""
@@ -45,11 +45,13 @@ _OF_EITHER = re.compile(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}", re.IGNO
 _OWN = re.compile(
     r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b", re.IGNORECASE
 )
-_MARK = re.compile(
-    r"[*_#]{0,3} ?(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)"
-    r"(?:['\u2019]s)? ?)?"
+_SPEAKER = (
+    r"(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)(?:['\u2019]s)? ?)?"
     r"(?:message|question|query|input|request|prompt|says|user|human|nachricht|frage|eingabe"
-    r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)[*_]{0,2}[ \t]*[:\uff1a]",
+    r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)"
+)
+_MARK = re.compile(
+    rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z",
     re.IGNORECASE,
 )
 
@@ -145,7 +147,8 @@ def blocks_of(text: str) -> list[RecalledBlock]:
         found.append(block)
         room -= len(block.entries)
     rest = _without(text, [(block.begin, block.end) for block in found])
-    return found if rest.strip() else []
+    # Under the last of several headings, the user's own words may stand.
+    return found if rest.strip() else found[:-1]
 
 
 def without_recalled(
@@ -172,7 +175,9 @@ def without_recalled(
         else:
             taken += known
             count += len(known)
-    return OwnWords(_without(text, taken), count)
+    own = _without(text, taken)
+    mark = _MARK.match(own[:_MARK_CHARS]) if taken else None
+    return OwnWords(own[mark.end() :] if mark else own, count)
 
 
 def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
