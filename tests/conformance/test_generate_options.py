@@ -146,6 +146,16 @@ def test_a_time_zone_is_taken_and_checked(bank: Bank, http: httpx.Client) -> Non
     assert "timeZone" in refused.json()["error"]["message"]
 
 
+def test_the_time_at_which_a_fact_was_said_is_a_field_that_the_client_drops(
+    bank: Bank, http: httpx.Client
+) -> None:
+    (made,) = bank.hear("I live in Zurich.")
+    memory = bank.get(made.memory.name)
+    assert memory.fact == "I live in Zurich."
+    assert "event_time" not in memory.model_dump()
+    assert "eventTime" in http.get(memory.name).json()
+
+
 def test_no_life_of_memories_can_be_given(bank: Bank, http: httpx.Client) -> None:
     body = {
         "scope": USER,

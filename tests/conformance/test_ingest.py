@@ -66,6 +66,18 @@ def _numbered(*texts: str) -> dict[str, Any]:
     }
 
 
+def test_the_offset_of_an_event_tells_the_day_of_its_speaker(bank: Bank) -> None:
+    (event,) = says("I saw the dentist today.")["events"]
+    event |= {"event_time": "2025-11-26T23:30:00-05:00"}
+    bank.memories.ingest_events(
+        name=bank.name,
+        scope=USER,
+        direct_contents_source={"events": [event]},
+        config={"force_flush": True, **WAIT},
+    )
+    assert bank.listed_facts() == ["I saw the dentist today (2025-11-26)."]
+
+
 def test_a_flush_and_a_wait_leave_memories(bank: Bank) -> None:
     operation = _ingest(bank, TEA, config={"force_flush": True, **WAIT})
     assert operation.done

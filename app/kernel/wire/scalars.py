@@ -125,8 +125,15 @@ def utc_offset(moment: datetime) -> int | None:
 
 
 def with_utc_offset(moment: datetime, minutes: int | None) -> datetime:
-    """Return a time with the offset that `utc_offset` returned."""
-    return moment.astimezone(UTC if minutes is None else timezone(timedelta(minutes=minutes)))
+    """Return a time with the offset that `utc_offset` returned.
+
+    An archive may hold one that leads out of the calendar; the time is then in UTC.
+    """
+    zone = UTC if minutes is None else timezone(timedelta(minutes=minutes))
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def moment_after(moment: datetime, length: timedelta, field: str) -> datetime:

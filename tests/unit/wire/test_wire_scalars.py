@@ -21,6 +21,7 @@ from app.kernel.wire.scalars import (
     moment_after,
     one_of,
     parse_timestamp,
+    with_utc_offset,
 )
 
 DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)
@@ -245,3 +246,9 @@ def test_schemas_are_those_of_strings() -> None:
         "colour": None,
         "data": "byte",
     }
+
+
+def test_an_offset_that_leads_out_of_the_calendar_leaves_the_time_in_utc() -> None:
+    first = datetime(1, 1, 1, tzinfo=UTC)
+    assert with_utc_offset(first, 60).utcoffset() == timedelta(hours=1)
+    assert with_utc_offset(first, -60).utcoffset() == timedelta()
