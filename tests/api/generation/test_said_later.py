@@ -146,3 +146,19 @@ async def test_what_an_older_fact_adds_to_a_newer_memory_becomes_one_of_its_own(
     await run(client, runner, spoken(("I have a dog.", LATE)))
     await run(client, runner, spoken(("My dog is called Rex.", EARLY)))
     assert sorted(await listed(client)) == ["I have a dog.", "My dog is called Rex."]
+
+
+async def test_a_deletion_among_other_metadata_takes_nothing_back(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    options = [
+        {"metadataMergeStrategy": "REQUIRE_EXACT_MATCH", "metadata": {"app": {"stringValue": app}}}
+        for app in ("one", "two")
+    ]
+    done = await run(client, runner, spoken(("I live in Oslo.", LATE)), **options[0])
+    name = done["response"]["generatedMemories"][0]["memory"]["name"].rpartition("/")[2]
+    ok(await client.delete(f"/memories/{name}"))
+    for stored, app in enumerate(options):
+        said = f"2024-0{stored + 1}-05T10:00:00Z"
+        await run(client, runner, spoken(("I live in Oslo.", said)), **app)
+        assert len(await listed(client)) == stored

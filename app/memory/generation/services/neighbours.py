@@ -201,7 +201,9 @@ class Neighbourhood:
         }
         scope = self.request.scope or {}
         async with self.resources.db.snapshot() as session:
-            ended = await stored_facts.find_deleted(session, engine_id, scope, earlier, now)
+            ended = await stored_facts.find_deleted(
+                session, engine_id, scope, earlier, self._exact_metadata(), now
+            )
             if newer:
                 ids = sorted(newer)
                 ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)

@@ -15,7 +15,7 @@ from app.adapters.db.session import Session
 from app.kernel.scopes import scope_hash
 from app.memory.memories.logic.ended import EndedFact
 from app.memory.memories.logic.search_hints import same
-from app.memory.memories.store.repository import is_known
+from app.memory.memories.store.repository import has_metadata, is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _MAX_CHANGED = 1_000
@@ -89,17 +89,20 @@ async def find_deleted(
     engine_id: int,
     scope: Mapping[str, str],
     texts: Collection[str],
+    metadata: Mapping[str, Any] | None,
     now: datetime,
 ) -> dict[str, EndedFact]:
     """Return those of some texts that deleted memories had as their facts, by their hints.
 
-    Memories that can no longer be recovered are not known any more.
+    Only memories with the metadata count, if any are given. Memories that can no longer be
+    recovered are not known any more.
     """
     statement = select(MemoryRow.fact, MemoryRow.memory_id, _ended()).where(
         _is_of(engine_id, scope),
         MemoryRow.delete_time.is_not(None),
         MemoryRow.recover_until > now,
         MemoryRow.cues.overlap(sorted({same(text) for text in texts})),
+        has_metadata(metadata),
     )
     return _latest(await session.execute(statement))
 
