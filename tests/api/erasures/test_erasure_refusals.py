@@ -8,6 +8,8 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.kernel.errors import FailedPrecondition
+from app.memory.generation.store import repository as generation
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, GONE, Json, field_of, ok
 from tests.support.cases import in_one_test
@@ -47,6 +49,19 @@ async def _attempts(client: httpx.AsyncClient, memory: str, session: str) -> lis
         ),
         await store(client, artifact, userId="42"),
     ]
+
+
+async def test_lines_that_were_read_meanwhile_are_not_kept(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    """A generation that leaves nothing writes nothing else."""
+    ok(await _start(client))
+    lines = {bytes(16): clock.now()}
+    async with database.transaction() as session:
+        await generation.keep(session, 1, {"user_id": "other-8"}, lines)
+    with pytest.raises(FailedPrecondition, match="erased"):
+        async with database.transaction() as session:
+            await generation.keep(session, 1, USER, lines)
 
 
 async def test_streams_of_others_are_reopened_meanwhile(

@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import httpx
+from sqlalchemy import select
 
+from app.adapters.db.session import Database
 from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.memory.generation.store.tables import ReadLineRow
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
 from tests.support.bank import Json, listed, ok
@@ -84,6 +87,40 @@ async def test_lines_are_forgotten_after_ninety_days(
     clock.advance(timedelta(days=91))
     await run(client, runner, asked)
     assert await listed(client) == [OSLO]
+
+
+async def test_a_line_that_comes_again_is_written_once_a_tenth_of_its_time_is_over(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, database: Database
+) -> None:
+    asked = source(_with_ids((OSLO,)))
+    ends = []
+    for days in (0, 8, 2):
+        clock.advance(timedelta(days=days))
+        await run(client, runner, asked)
+        async with database.snapshot() as session:
+            ends.append((await session.execute(select(ReadLineRow.expire_time))).scalar_one())
+    assert ends[1] == ends[0]
+    assert ends[2] == clock.now() + timedelta(days=90)
+
+
+async def test_facts_of_known_lines_that_are_shown_again_are_counted(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, source(_with_ids((OSLO, CELLO))))
+    done = await run(client, runner, source(_with_ids((OSLO, CELLO, TEA))))
+    assert done["metadata"]["droppedFactCounts"] == {"ALREADY_READ": 2}
+    assert set(await listed(client)) == {OSLO, CELLO, TEA}
+
+
+async def test_without_consolidation_every_line_is_read_but_no_recalled_memory(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, source(_with_ids((OSLO,))))
+    pasted = f"Relevant memories:\n- {OSLO}\n\nUser message: {TEA}"
+    asked = source(_with_ids((OSLO, pasted)))
+    done = await run(client, runner, asked, disableConsolidation=True)
+    assert sorted(await listed(client)) == sorted((OSLO, OSLO, TEA))
+    assert done["metadata"]["recalledLineCount"] == 1
 
 
 async def test_a_preview_and_a_failed_generation_read_nothing(

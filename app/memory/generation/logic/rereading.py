@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 
 _DIGEST_BYTES = 16
+_LEAST_LEFT = 0.9
+"""The part of its time that a known digest must have left, else it is written again."""
 _BEFORE = 2
 """Users' lines before one without id and time, by which it is known together with its text."""
 
@@ -139,7 +141,7 @@ class Rereading:
         self,
         turns: Collection[int],
         left: Collection[int],
-        known: Collection[bytes],
+        known: Mapping[bytes, datetime],
         kept: Kept,
         now: datetime,
     ) -> Mapping[bytes, datetime]:
@@ -148,16 +150,24 @@ class Rereading:
         Args:
             turns: the positions of the lines that were read now.
             left: the positions of those that left a memory, or a change of one.
-            known: the digests that were kept before; those of lines that came again live on.
+            known: the digests that were kept before, with the ends of their times. Those of lines
+                that came again live on; they are written only once a tenth of their time is over,
+                since some clients send a whole session after each turn.
             kept: the times for which digests are kept.
             now: the time of the generation.
         """
         ends: dict[bytes, datetime] = {}
+        lasting = now + kept.exact * _LEAST_LEFT
         for line, digests in zip(self._lines, self._digests, strict=True):
-            exact = {digest for digest in (digests.exact, digests.empty) if digest in known}
-            if line.turn in turns:
-                exact.add(digests.exact if line.turn in left else digests.empty)
-            ends |= {digest: now + kept.exact for digest in exact if digest is not None}
+            written = {
+                digest
+                for digest in (digests.exact, digests.empty)
+                if digest is not None and known.get(digest, lasting) < lasting
+            }
+            digest = digests.exact if line.turn in left else digests.empty
+            if line.turn in turns and digest is not None:
+                written.add(digest)
+            ends |= dict.fromkeys(written, now + kept.exact)
             if line.turn in turns and line.turn in left and digests.alone is not None:
                 ends[digests.alone] = now + kept.alone
         return ends

@@ -121,7 +121,7 @@ class HeardConversation:
             else ()
         )
         self._rereading = Rereading(list(self._lines()), reader, overlap)
-        self._known: Collection[bytes] = ()
+        self._known: Mapping[bytes, datetime] = {}
         self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
 
     def _turn(self, at: int, zones: Zones) -> Turn:
@@ -151,7 +151,7 @@ class HeardConversation:
         blocks = (block for blocks in self._blocks.values() for block in blocks)
         return [text for block in blocks for entry in block.entries for text in entry.spellings]
 
-    def compare(self, known: Collection[bytes], told: Callable[[str], Told]) -> None:
+    def compare(self, known: Mapping[bytes, datetime], told: Callable[[str], Told]) -> None:
         """Take in what was read before, and what the scope knows of a text."""
         self._known = known
         self.standings = self._rereading.standings(known)

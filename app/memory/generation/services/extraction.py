@@ -72,17 +72,26 @@ async def by_rules(material: Material) -> Extracted:
     # What context says was stored when it was read.
     new = {n: one for n, one in enumerate(heard) if not one.is_context}
     events = material.conversation.events
+    if not material.guide.topics:
+        candidates = []
     return Extracted(
         candidates=[
             replace(candidate, turn=new[candidate.turn].at)
-            for candidate in (candidates if material.guide.topics else [])
+            for candidate in candidates
             if candidate.turn in new
         ],
         values=[replace(value, turn=new[value.turn].at) for value in values if value.turn in new],
         dropped=[
-            Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
-            for candidate in reading.left_out
-            if candidate.turn in new
+            *(
+                Dropped(candidate.fact, candidate.source, "NOT_CONVERTED")
+                for candidate in reading.left_out
+                if candidate.turn in new
+            ),
+            *(
+                Dropped(candidate.fact, candidate.source, "ALREADY_READ")
+                for candidate in candidates
+                if candidate.turn not in new
+            ),
         ],
         skipped_files=[
             (one.at, file.media_type) for one in new.values() for file in files_of(events[one.at])

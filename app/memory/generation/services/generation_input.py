@@ -57,6 +57,8 @@ from app.platform.sessions.store.repository import EventPlace, EventSpan
 from app.platform.sessions.store.tables import SessionEventRow
 from app.settings.settings import Settings
 
+_MAX_COMPARED = 2_000
+"""Entries of lists and the like that are compared with memories; others are the user's words."""
 MAX_SESSION_EVENTS = 10_000
 """Events of a session that are read: the last ones; the others are only counted."""
 
@@ -247,7 +249,7 @@ async def _compare(
     conversation: HeardConversation,
 ) -> None:
     """Compare the conversation with what the scope has read, and with its memories."""
-    scope, entries = request.scope or {}, conversation.entries
+    scope, entries = request.scope or {}, conversation.entries[:_MAX_COMPARED]
     rereads = bool(request.reread_events or request.disable_consolidation)
     digests = set() if rereads else conversation.digests
     if not digests and not entries:

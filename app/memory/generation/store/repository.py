@@ -30,17 +30,17 @@ async def find_known(
     scope: Mapping[str, str],
     digests: Collection[bytes],
     now: datetime,
-) -> frozenset[bytes]:
-    """Return those of the digests that stand for lines which were read."""
+) -> dict[bytes, datetime]:
+    """Return the digests that stand for lines which were read, with the ends of their times."""
     if not digests:
-        return frozenset()
-    statement = select(ReadLineRow.digest).where(
+        return {}
+    statement = select(ReadLineRow.digest, ReadLineRow.expire_time).where(
         ReadLineRow.engine_id == engine_id,
         ReadLineRow.scope_hash == scope_hash(scope),
         ReadLineRow.digest == any_(literal(list(digests), ARRAY(LargeBinary()))),
         ReadLineRow.expire_time > now,
     )
-    return frozenset((await session.execute(statement)).scalars())
+    return {row.digest: row.expire_time for row in await session.execute(statement)}
 
 
 async def keep(

@@ -19,7 +19,7 @@ from app.memory.memories.store.repository import has_metadata, is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _MAX_CHANGED = 1_000
-"""Memories of a scope, those changed last, whose earlier facts are looked at."""
+"""Memories of a scope, those changed or deleted last, that are looked at."""
 _END_MARKS = ".!? "
 _RESTS_ON = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
 
@@ -140,12 +140,20 @@ async def find_replaced(
 async def find_deleted_profiles(
     session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
 ) -> list[tuple[dict[str, Any], EndedFact]]:
-    """Return the contents of a scope's deleted profiles that can be recovered."""
-    statement = select(MemoryRow.structured_content, MemoryRow.memory_id, _ended()).where(
-        _is_of(engine_id, scope),
-        MemoryRow.delete_time.is_not(None),
-        MemoryRow.recover_until > now,
-        MemoryRow.structured_content.is_not(None),
+    """Return the contents of a scope's deleted profiles that can be recovered.
+
+    Of very many, those deleted last.
+    """
+    statement = (
+        select(MemoryRow.structured_content, MemoryRow.memory_id, _ended())
+        .where(
+            _is_of(engine_id, scope),
+            MemoryRow.delete_time.is_not(None),
+            MemoryRow.recover_until > now,
+            MemoryRow.structured_content.is_not(None),
+        )
+        .order_by(MemoryRow.delete_time.desc())
+        .limit(_MAX_CHANGED)
     )
     return [
         (content or {}, EndedFact(memory_id, moment))
