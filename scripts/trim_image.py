@@ -61,6 +61,9 @@ UNREAD = (
     "lxml/html",
     "lxml/includes",
     "lxml/objectify*",
+    # Of the library, the service uses the translation between vendors alone.
+    "pydantic_ai/realtime",
+    "pydantic_ai/ui",
 )
 """What no code of the service opens, below `site-packages`."""
 STRIPPED = (

@@ -55,6 +55,7 @@ ALLOWED = {
     "app.memory.retrieval.store.indexes.list_likely": "a sweep",
     "app.memory.retrieval.store.indexes.list_ready": "digests of the few large scopes",
     "app.platform.sessions.store.erasure.find_expired": "a sweep",
+    "app.artifacts.tasks.store.contents.find_without_grams": "a sweep",
     "app.artifacts.tasks.store.erasure.find_expired": "a sweep",
     "app.artifacts.tasks.store.erasure.find_expired_namespaces": "a sweep",
 }
