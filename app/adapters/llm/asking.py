@@ -10,6 +10,9 @@ from app.kernel.errors import BadGateway, Reason
 Request = Callable[[str | None], Awaitable[str]]
 """Sends a request and returns its text; takes the fault of the first answer, if any."""
 
+_COST = 8
+"""Times that a text takes longer to read if it has to be mended."""
+
 
 async def answered(request: Request, output: type[OutputT]) -> OutputT:
     """Return the model's structured answer; ask again once if it is invalid.
@@ -30,4 +33,4 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
 
 
 async def _parsed(text: str, output: type[OutputT]) -> OutputT:
-    return await offload.done(len(text), parse, text, output)
+    return await offload.done(len(text) * _COST, parse, text, output)

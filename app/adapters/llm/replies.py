@@ -1,34 +1,46 @@
 """A parser of a model's text, which is rarely nothing but the requested structure.
 
 Accepted: prose around the JSON, code fences, `<think>` blocks before it, a tool call written as
-text, JSON inside a JSON string, extra fields, null for a default. Prose alone is accepted as the
-text of a `TextReply`. Refused: everything else that does not hold the structure, including
-an empty object, the schema itself, and truncated text.
+text, a structure inside another, text that is nearly JSON, extra fields, null for a default. An
+`EntriesReply` is put together from all values; of any other structure the last one counts. Prose
+alone is accepted as the text of a `TextReply`. Refused: everything else that does not hold the
+structure, including an empty object, the schema itself, and truncated text.
 """
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from app.adapters.llm.json_text import NotMended, Values, values
 from app.adapters.llm.ports import OutputT
+from app.kernel.text import UNSTORABLE
+from app.kernel.wire.model_entries import EntriesReply, FoundValue
 from app.kernel.wire.model_text import TextReply
 
-_DECODER = json.JSONDecoder()
-_MAX_STARTS = 64
-"""Opening braces that are tried, so that a reply full of them costs little."""
 _MAX_ERRORS = 5
 """Faults that are named to the model; more would add nothing."""
 _MAX_NULLS = 500
 """Faults that are examined; a reply with more of them is not repaired."""
 _MAX_FAULT_CHARS = 500
+_MAX_WRAPPERS = 3
 _THOUGHT_ENDS = "</think>"
-_ARGUMENTS = ("arguments", "parameters")
+_NO_JSON = "It held no complete JSON object."
+_CUT = "The model's answer was cut off."
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)\n?```", re.DOTALL)
 """A whole text between code fences; the group is the text."""
+
+_EntriesT = TypeVar("_EntriesT", bound=EntriesReply)
+
+
+class CutText(str):
+    """A text that was cut off at its longest, as its provider says."""
+
+    __slots__ = ()
 
 
 class InvalidReply(Exception):
@@ -36,28 +48,44 @@ class InvalidReply(Exception):
 
 
 def parse(text: str, output: type[OutputT]) -> OutputT:
-    """Return the last object in the text that is a valid `output`; for `TextReply`, else the text.
+    """Return the structure in the text; for `TextReply`, else the text.
 
     Raises:
         InvalidReply: none is valid; the message describes the faults of the last one.
     """
+    answer = _unwrapped(text)
     try:
-        return _last_valid(text, output)
-    except RecursionError:
-        raise InvalidReply("It was nested too deeply.") from None
+        found = values(answer)
+        if issubclass(output, EntriesReply):
+            return _of_entries(found, output, is_cut=isinstance(text, CutText))
+        return _last_valid(answer, found, output)
+    except (RecursionError, NotMended):
+        raise InvalidReply("It was nested too deeply, or too long.") from None
     except ValueError:
         # `json` raises it for numbers of thousands of digits.
         raise InvalidReply("It held a number that is too long.") from None
 
 
-def _last_valid(text: str, output: type[OutputT]) -> OutputT:
-    why = "It held no complete JSON object."
-    answer = _unwrapped(text)
-    for candidate in reversed(_objects(answer)):
-        try:
-            return _validated(_without_call(candidate, output), output)
-        except InvalidReply as invalid:
-            why = str(invalid)
+def _of_entries(found: Values, output: type[_EntriesT], *, is_cut: bool) -> _EntriesT:
+    """Return the structure of all entries; a text that was cut off gives at least an empty one."""
+    reply = output.of_values([*found.found, *([FoundValue([])] if is_cut else [])])
+    if reply is None:
+        raise InvalidReply(_NO_JSON)
+    if is_cut or found.is_cut:
+        reply.mark_cut(_CUT)
+    if not reply.is_usable and not is_cut:
+        raise InvalidReply("None of its entries followed the schema.")
+    return reply
+
+
+def _last_valid(answer: str, found: Values, output: type[OutputT]) -> OutputT:
+    why = _NO_JSON
+    if not found.is_cut:
+        for one in reversed(found.found):
+            try:
+                return _validated(one.value, output)
+            except InvalidReply as invalid:
+                why = str(invalid)
     if issubclass(output, TextReply) and (prose := _prose(answer, output)):
         with suppress(ValidationError):
             return output.of_prose(prose)
@@ -67,19 +95,26 @@ def _last_valid(text: str, output: type[OutputT]) -> OutputT:
 def _prose(answer: str, output: type[BaseModel]) -> str:
     """Return a model's prose in place of a structure; empty: nothing, or an invalid structure.
 
-    An invalid structure begins with a brace, or has one of the fields in quotes somewhere.
+    An invalid structure begins with a brace, is JSON, or has one of the fields in quotes somewhere.
     """
     fenced = _FENCED.fullmatch(answer)
     prose = (fenced[1] if fenced else answer).strip()
-    is_structure = prose.startswith("{") or prose == "null"
+    is_structure = prose.startswith("{") or prose == "null" or _is_json_list(prose)
     is_structure = is_structure or any(f'"{name}"' in prose for name in _names(output))
     return "" if is_structure else prose
 
 
-def _validated(candidate: dict[str, Any], output: type[OutputT]) -> OutputT:
-    if _is_schema(candidate, output):
-        raise InvalidReply("It was the schema, not an answer that follows the schema.")
-    if output.model_fields and candidate.keys().isdisjoint(_names(output)):
+def _is_json_list(text: str) -> bool:
+    with suppress(ValueError):
+        return text.startswith("[") and isinstance(json.loads(text), list)
+    return False
+
+
+def _validated(value: object, output: type[OutputT]) -> OutputT:
+    if isinstance(value, list) and len(value) != 1:
+        raise InvalidReply(f"It held {len(value)} answers in place of one with everything in it.")
+    candidate = next(_structures(value, output), None)
+    if candidate is None:
         raise InvalidReply(f"It had none of the fields {', '.join(sorted(_names(output)))}.")
     try:
         return _read(candidate, output)
@@ -93,12 +128,42 @@ def _validated(candidate: dict[str, Any], output: type[OutputT]) -> OutputT:
         raise InvalidReply(_message(_faults(error))) from None
 
 
+def _structures(value: object, output: type[BaseModel], depth: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the objects that have a field of the structure: the value, or parts of a wrapper.
+
+    A tool call written as text wraps a structure, a list of one, and a schema with values.
+    """
+    if isinstance(value, str) and depth and value.lstrip().startswith("{"):
+        with suppress(ValueError):
+            value = json.loads(value, strict=False)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict) or depth > _MAX_WRAPPERS:
+        return
+    names = _names(output)
+    is_schema = isinstance(value.get("properties"), dict) and "properties" not in names
+    if not output.model_fields or not names.isdisjoint(value):
+        yield value
+    elif not (is_schema and "type" in value and _is_described(value["properties"])):
+        for inner in value.values():
+            yield from _structures(inner, output, depth + 1)
+
+
+def _is_described(properties: dict[str, Any]) -> bool:
+    """Return True for the properties of a schema, which describe values and have none."""
+    return all(
+        isinstance(one, dict) and {"type", "$ref", "anyOf"} & one.keys()
+        for one in properties.values()
+    )
+
+
 def _read(candidate: dict[str, Any], output: type[OutputT]) -> OutputT:
     """Validate from JSON, which converts strings more strictly than validation of objects.
 
     Unknown fields are ignored: only some providers keep models from adding them.
     """
-    return output.model_validate_json(json.dumps(candidate), extra="ignore")
+    written = UNSTORABLE.sub("", json.dumps(candidate, ensure_ascii=False))
+    return output.model_validate_json(written, extra="ignore")
 
 
 def _faults(error: ValidationError) -> list[ErrorDetails]:
@@ -131,30 +196,6 @@ def _message(faults: list[ErrorDetails]) -> str:
     return "; ".join(named)[:_MAX_FAULT_CHARS] + "."
 
 
-def _without_call(candidate: dict[str, Any], output: type[BaseModel]) -> dict[str, Any]:
-    """Return the arguments if the object is a tool call written as text."""
-    if "name" not in candidate or "name" in _names(output):
-        return candidate
-    for key in _ARGUMENTS:
-        inner = candidate.get(key)
-        if isinstance(inner, str):
-            try:
-                inner = json.loads(inner)
-            except ValueError:
-                continue
-        if isinstance(inner, dict) and key not in _names(output):
-            return inner
-    return candidate
-
-
-def _is_schema(candidate: dict[str, Any], output: type[BaseModel]) -> bool:
-    return (
-        isinstance(candidate.get("properties"), dict)
-        and "properties" not in _names(output)
-        and ("type" in candidate or "$defs" in candidate)
-    )
-
-
 def _names(output: type[BaseModel]) -> set[str]:
     """Return the accepted names of the top-level fields."""
     aliases = {field.alias for field in output.model_fields.values() if field.alias}
@@ -162,46 +203,14 @@ def _names(output: type[BaseModel]) -> set[str]:
 
 
 def _unwrapped(text: str) -> str:
-    """Drop thoughts before the answer, and the quotes around a quoted answer.
-
-    Raises:
-        InvalidReply: it is a list of other than one answer.
-    """
+    """Drop thoughts before the answer, and the quotes around a quoted answer."""
     stripped = text.strip()
     if _THOUGHT_ENDS in stripped and not stripped.startswith("{"):
         # The first end tag: a later one may stand in a string of the answer.
         stripped = stripped.partition(_THOUGHT_ENDS)[2].strip()
     elif stripped.startswith("<think"):
         return ""
-    if not stripped.startswith(('"', "[")):
-        return stripped
-    try:
-        whole = json.loads(stripped)
-    except (ValueError, RecursionError):
-        return stripped
-    if isinstance(whole, list) and len(whole) != 1:
-        raise InvalidReply(f"It held {len(whole)} answers in place of one with everything in it.")
-    return whole if isinstance(whole, str) else stripped
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Return the outermost JSON objects of the text; none if the text is cut off inside one.
-
-    An inner object is only a part of the answer; one before the cut is only a part of what was
-    meant.
-    """
-    objects = []
-    at = text.find("{")
-    for _ in range(_MAX_STARTS):
-        if at < 0:
-            break
-        try:
-            candidate, end = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
-                return []
-            end = at + 1
-        else:
-            objects.append(candidate)
-        at = text.find("{", end)
-    return objects
+    if stripped.startswith('"'):
+        with suppress(ValueError):
+            return str(json.loads(stripped))
+    return stripped

@@ -26,8 +26,10 @@ from app.adapters.llm.ports import (
 )
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.adapters.llm.refusals import OutputLimit
+from app.adapters.llm.replies import CutText
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
+from app.kernel.wire.model_entries import EntriesReply
 from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -146,14 +148,17 @@ class RemoteTextModel(TextModel):
                 lambda: self._answer(question, meter), deadline, self._target
             )
             ending = reply.ending
-            return reply.text
+            return CutText(reply.text) if ending is Ending.CUT else reply.text
 
         try:
-            return await answered(request, output)
+            answer = await answered(request, output)
         except BadGateway:
             if ending is Ending.WHOLE:
                 raise
             raise self._ended_early(ending) from None
+        if isinstance(answer, EntriesReply) and ending is Ending.CUT:
+            answer.mark_cut(self._ended_early(ending).message)
+        return answer
 
     def _ended_early(self, ending: Ending) -> BadGateway:
         """Return the error about an answer that is of no use because it ends early."""

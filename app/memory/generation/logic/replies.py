@@ -1,48 +1,92 @@
-"""The strict shape of a model's replies.
+"""The shape of a model's replies, and what is mended in their entries.
 
 Descriptions are left out on purpose: the shape travels with every call, and the prompt explains the
-fields.
+fields. The schema is strict; what is read need not be, since weak models keep to no schema.
 """
 
-from typing import Literal
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
+from typing_extensions import override
+
+from app.kernel.text import fold
+from app.kernel.wire.model_entries import (
+    EntriesReply,
+    Entry,
+    MendedFlag,
+    MendedJson,
+    MendedNumber,
+    MendedQuote,
+    MendedText,
+    MendedTexts,
+)
+
+_UNTOLD = -1
+"""The line of a fact whose reply names none: the quote alone tells it."""
+_NO_LETTERS = re.compile(r"[\W_]+")
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _known(synonyms: Mapping[str, str]) -> Callable[[object], object]:
+    """Return a function that replaces a word by the action that it stands for."""
+    actions = {word: action for action, words in synonyms.items() for word in words.split()}
+
+    def known(said: object) -> object:
+        if not isinstance(said, str):
+            return said
+        word = _NO_LETTERS.sub("", said).casefold()
+        return actions.get(word, word)
+
+    return known
 
 
-class ExtractedFact(_Reply):
+class ExtractedFact(Entry):
     """A fact, with the words it rests on and the line they are in."""
 
-    fact: str
-    quote: str
-    line: int
-    topics: list[str] = []
-    forget: bool = False
+    model_config = ConfigDict(json_schema_extra={"required": ["fact", "quote", "line"]})
+
+    fact: MendedText
+    quote: MendedQuote
+    line: MendedNumber = _UNTOLD
+    topics: MendedTexts = Field(default_factory=list)
+    forget: MendedFlag = False
+
+    @property
+    @override
+    def subject(self) -> object:
+        return fold(self.fact), fold(self.quote), self.forget
 
 
 FieldAction = Literal["set", "clear", "add", "remove", "change"]
+_FIELD_ACTIONS = {
+    "set": "update create new replace overwrite",
+    "clear": "delete reset unset empty",
+    "add": "append insert",
+    "remove": "drop",
+    "change": "modify edit",
+}
 
 
-class ExtractedField(_Reply):
+class ExtractedField(Entry):
     """A change of a profile's field, with its value as text.
 
     `add`, `remove` and `change` are about one item of a list; `item` is its key.
     """
 
-    profile: str
-    field: str
-    action: FieldAction = "set"
-    item: str = ""
-    value: str = ""
-    quote: str
-    line: int
+    model_config = ConfigDict(json_schema_extra={"required": ["profile", "field", "quote", "line"]})
+
+    profile: MendedText
+    field: MendedText
+    action: Annotated[FieldAction, BeforeValidator(_known(_FIELD_ACTIONS))] = "set"
+    item: MendedText = ""
+    value: MendedJson = ""
+    quote: MendedQuote
+    line: MendedNumber = _UNTOLD
 
 
-class Facts(_Reply):
+class Facts(EntriesReply):
     """The facts of a conversation."""
 
     facts: list[ExtractedFact]
@@ -54,16 +98,23 @@ class FactsAndFields(Facts):
     fields: list[ExtractedField]
 
 
-class Fields(_Reply):
+class Fields(EntriesReply):
     """The values of profile fields alone."""
 
     fields: list[ExtractedField]
 
 
 DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
+_DECISION_ACTIONS = {
+    "add": "none noop nochange nothing skip ignore keep create new insert store",
+    "same": "known duplicate exists identical unchanged",
+    "merge": "combine extend append augment",
+    "replace": "update supersede overwrite change modify correct",
+    "delete": "remove forget drop erase",
+}
 
 
-class FactVerdict(_Reply):
+class FactVerdict(Entry):
     """A judgement of one new fact, and its effect on one memory that was shown.
 
     `memory` is the id of that memory, or, for a request to forget, the number of a new fact. The
@@ -72,14 +123,19 @@ class FactVerdict(_Reply):
 
     model_config = ConfigDict(json_schema_extra={"required": ["fact", "holds", "action"]})
 
-    fact: int
-    holds: bool | SkipJsonSchema[None] = None
-    action: DecisionAction = "add"
-    memory: str = ""
-    text: str = ""
+    fact: MendedNumber
+    holds: MendedFlag | SkipJsonSchema[None] = None
+    action: Annotated[DecisionAction, BeforeValidator(_known(_DECISION_ACTIONS))] = "add"
+    memory: MendedText = ""
+    text: MendedText = ""
+
+    @property
+    @override
+    def subject(self) -> object:
+        return self.fact, self.memory
 
 
-class FactVerdicts(_Reply):
+class FactVerdicts(EntriesReply):
     """The judgements of the new facts."""
 
     verdicts: list[FactVerdict]

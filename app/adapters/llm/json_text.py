@@ -1,0 +1,106 @@
+"""JSON values in a model's text: strict JSON where it is, else what a library mends.
+
+A reply is hostile until it is read: values that are only nearly JSON have bounds of length and
+nesting, within which the library takes a time that grows with the length alone.
+"""
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import json_repair
+
+from app.kernel.wire.model_entries import FoundValue
+
+_DECODER = json.JSONDecoder(strict=False)
+"""Raw line ends and tabs are taken within strings."""
+_START = re.compile(r"[{\[]")
+_LOOKS_LIKE_JSON = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+_AFTER_END = "` \t\r\n"
+"""Blanks, and the end of a fence."""
+_MAX_STARTS = 20_000
+"""Brackets that are tried, so that a reply full of them costs little."""
+_MAX_MENDED_CHARS = 262_144
+_MAX_MENDED_DEPTH = 32
+
+
+class NotMended(Exception):
+    """The text is too long or too deeply nested to be mended."""
+
+
+@dataclass
+class Values:
+    """The outermost values of a text; `is_cut` is True if it ends inside the last of them.
+
+    Of such a one, only whole objects are taken.
+    """
+
+    found: list[FoundValue] = field(default_factory=list)
+    is_cut: bool = False
+
+
+def values(text: str) -> Values:
+    """Return the values in a text, in their order.
+
+    Raises:
+        NotMended: a value is no JSON, and too long or too deep to be mended.
+        RecursionError: a value is nested too deeply.
+        ValueError: a number is too long.
+    """
+    result = Values()
+    at = 0
+    for _ in range(_MAX_STARTS):
+        start = _START.search(text, at)
+        if start is None:
+            break
+        at = start.start()
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except json.JSONDecodeError:
+            if not _LOOKS_LIKE_JSON.match(text, at):
+                at += 1
+                continue
+            nearly, end = _extent(text, at)
+            result.is_cut = end is None
+            result.found.append(_mended(nearly))
+            at = len(text) if end is None else end
+        else:
+            result.found.append(FoundValue(value))
+    return result
+
+
+def _extent(text: str, start: int) -> tuple[str, int | None]:
+    """Return the value that begins at a bracket, and its end.
+
+    One that lacks the last brackets alone ends with the text. Any other without an end is closed
+    after its last whole object; then there is no end.
+    """
+    opened: list[str] = []
+    whole = ""
+    for token in _TOKEN.finditer(text, start):
+        sign = token[0]
+        if sign in _CLOSING:
+            opened.append(_CLOSING[sign])
+            if len(opened) > _MAX_MENDED_DEPTH:
+                raise NotMended
+        elif sign in _CLOSING.values():
+            opened.pop()
+            if not opened:
+                return text[start : token.end()], token.end()
+            if sign == "}":
+                whole = text[start : token.end()] + "".join(reversed(opened))
+    rest = text[start:].rstrip(_AFTER_END)
+    return (rest, len(text)) if rest.endswith(tuple(_CLOSING.values())) else (whole, None)
+
+
+def _mended(nearly: str) -> FoundValue:
+    with suppress(ValueError):
+        return FoundValue(json.loads(nearly, strict=False))
+    if len(nearly) > _MAX_MENDED_CHARS:
+        raise NotMended
+    value: Any = json_repair.loads(nearly, skip_json_loads=True)
+    return FoundValue(value, is_mended=True)

@@ -1,0 +1,284 @@
+"""Structures of lists that a model writes: each entry is read by itself, so one costs no other."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
+
+from app.kernel.text import UNSTORABLE
+
+_MAX_ENTRIES = 2_000
+"""Entries of one list that are read; the others are lost, and counted."""
+_MAX_DEPTH = 5
+"""Wrappers around a structure that are looked into."""
+_MAX_DIGITS = 9
+_TRUE, _FALSE = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0", ""})
+
+
+def _text(said: object) -> object:
+    """Return a text for a number, without what no database stores."""
+    if isinstance(said, int | float) and not isinstance(said, bool):
+        said = str(said)
+    return UNSTORABLE.sub("", said) if isinstance(said, str) else said
+
+
+def _joined(said: object) -> object:
+    """Return one text for a list of texts."""
+    if isinstance(said, list) and all(isinstance(one, str) for one in said):
+        return " ... ".join(said)
+    return said
+
+
+def _written(said: object) -> object:
+    """Return the JSON text of a value that should have been one."""
+    return json.dumps(said, ensure_ascii=False) if isinstance(said, dict | list | bool) else said
+
+
+def _number(said: object) -> object:
+    """Return the number that a text, or a list of one, holds: "4", "line 4", "4 U"."""
+    if isinstance(said, list) and said:
+        said = said[0]
+    if isinstance(said, str):
+        digits = "".join(sign if sign.isdecimal() else " " for sign in said).split()
+        return int(digits[0]) if digits and len(digits[0]) <= _MAX_DIGITS else None
+    return said
+
+
+def _texts(said: object) -> object:
+    """Return a list of texts for a text with commas, or for objects with a name."""
+    if isinstance(said, str):
+        said = said.strip("[] ").replace(";", ",").replace("\n", ",").split(",")
+    if isinstance(said, list):
+        named = [next(iter(one.values()), "") if isinstance(one, dict) else one for one in said]
+        plain = [UNSTORABLE.sub("", one).strip(" \"'") for one in named if isinstance(one, str)]
+        return [one for one in plain if one]
+    return said
+
+
+def _flag(said: object) -> object:
+    """Return the truth value that a word stands for."""
+    word = said.strip().casefold() if isinstance(said, str) else ""
+    return word in _TRUE if isinstance(said, str) and word in _TRUE | _FALSE else said
+
+
+MendedText = Annotated[str, BeforeValidator(_text)]
+MendedQuote = Annotated[MendedText, BeforeValidator(_joined)]
+MendedJson = Annotated[MendedText, BeforeValidator(_written)]
+MendedNumber = Annotated[int, BeforeValidator(_number)]
+MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
+MendedFlag = Annotated[bool, BeforeValidator(_flag)]
+
+
+class Entry(BaseModel):
+    """One entry of a list."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def subject(self) -> object:
+        """The part of it that tells it from others; of several with the same, the last counts."""
+        return self.model_dump_json()
+
+
+_Types = Mapping[str, type[Entry]]
+"""The types of entries, by the names of their lists."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Numbers of the entries of one list, by what they cost.
+
+    Attributes:
+        sound: read as they are.
+        mended: read after a repair.
+        unreadable: lost; of an answer that was cut off, the one in which it ends.
+    """
+
+    sound: int = 0
+    mended: int = 0
+    unreadable: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.sound + other.sound,
+            self.mended + other.mended,
+            self.unreadable + other.unreadable,
+        )
+
+
+@dataclass(frozen=True)
+class FoundValue:
+    """A JSON value in a reply; `is_mended` is True if it was only nearly JSON."""
+
+    value: Any
+    is_mended: bool = False
+
+
+class EntriesReply(BaseModel):
+    """A structure of lists of entries, whatever wraps it, in one object or in several."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    _tallies: dict[str, Tally] = PrivateAttr(default_factory=dict)
+    _lost: list[Mapping[str, Any]] = PrivateAttr(default_factory=list)
+    _cut: str = PrivateAttr("")
+
+    @property
+    def tallies(self) -> Mapping[str, Tally]:
+        """The entries that were read and lost, by the name of their list."""
+        return self._tallies
+
+    @property
+    def lost(self) -> Sequence[Mapping[str, Any]]:
+        """The entries that could not be read; without fields, if they are no objects."""
+        return self._lost
+
+    @property
+    def cut(self) -> str:
+        """The words of an error that says that the reply was cut off; "" if it was not."""
+        return self._cut
+
+    @property
+    def is_usable(self) -> bool:
+        """True unless there are only entries that could not be read."""
+        read = sum(tally.sound + tally.mended for tally in self._tallies.values())
+        return read > 0 or not (self._lost or self._cut)
+
+    def mark_cut(self, words: str) -> None:
+        """Note that the reply was cut off; the entry in which it ends is lost."""
+        if not self._cut:
+            self.count(next(iter(type(self).model_fields)), Tally(unreadable=1), [{}])
+        self._cut = words
+
+    def count(self, name: str, tally: Tally, lost: Sequence[Mapping[str, Any]]) -> None:
+        """Add the numbers of a list, and the entries that it has lost."""
+        self._tallies[name] = self._tallies.get(name, Tally()) + tally
+        self._lost.extend(lost)
+
+    @classmethod
+    def of_values(cls, found: Sequence[FoundValue]) -> Self | None:
+        """Return the structure of all values together, or None if none of them is a part of it."""
+        types = _entry_types(cls)
+        raw: dict[str, list[FoundValue]] = {}
+        for one in found:
+            for name, entries in _lists_in(one.value, types):
+                raw.setdefault(name, []).extend(
+                    FoundValue(entry, one.is_mended) for entry in entries
+                )
+        if not raw:
+            return None
+        reading = {name: _Reading(kind, raw.get(name, ())).read() for name, kind in types.items()}
+        lists = {name: done.entries for name, done in reading.items()}
+        reply = cls.model_validate(lists)
+        for name, done in reading.items():
+            reply.count(name, done.tally, done.lost)
+        return reply
+
+
+def _entry_types(reply: type[EntriesReply]) -> _Types:
+    return {name: get_args(field.annotation)[0] for name, field in reply.model_fields.items()}
+
+
+class _Reading:
+    """The entries of one list, read one by one."""
+
+    def __init__(self, kind: type[Entry], raw: Sequence[FoundValue]) -> None:
+        self._kind, self._raw = kind, raw
+        self.entries: list[Entry] = []
+        self.lost: list[Mapping[str, Any]] = []
+        self.tally = Tally()
+
+    def read(self) -> Self:
+        kept: dict[object, Entry] = {}
+        for one in self._raw[:_MAX_ENTRIES]:
+            value = _decoded(one.value) if isinstance(one.value, str) else one.value
+            entry = _entry(self._kind, value)
+            if entry is None:
+                self.lost.append(value if isinstance(value, dict) else {})
+                continue
+            kept.pop(entry.subject, None)
+            kept[entry.subject] = entry
+            mended = one.is_mended or _is_mended(entry, value)
+            self.tally += Tally(mended=1) if mended else Tally(sound=1)
+        self.lost += [{}] * len(self._raw[_MAX_ENTRIES:])
+        self.tally += Tally(unreadable=len(self.lost))
+        self.entries = list(kept.values())
+        return self
+
+
+def _entry(kind: type[Entry], value: object) -> Entry | None:
+    if not isinstance(value, dict):
+        return None
+    with suppress(ValidationError):
+        # Null stands for a field that was left out, and unknown fields for nothing.
+        filled = {name: part for name, part in value.items() if part is not None}
+        return kind.model_validate(filled, extra="ignore")
+    return None
+
+
+def _is_mended(entry: Entry, value: object) -> bool:
+    read = entry.model_dump()
+    assert isinstance(value, dict), "an entry was read from it"
+    return any(name in read and said != read[name] for name, said in value.items())
+
+
+def _decoded(text: str) -> object:
+    """Return the JSON value that a text holds, if it holds an object or a list."""
+    if text.lstrip()[:1] in {"{", "["}:
+        with suppress(ValueError, RecursionError):
+            return json.loads(text, strict=False)
+    return None
+
+
+def _lists_in(
+    value: object, types: _Types, depth: int = 0
+) -> Iterator[tuple[str, Sequence[object]]]:
+    """Yield the lists of entries in a value, by their names, whatever wraps them."""
+    if isinstance(value, str):
+        value = _decoded(value)
+    if value == [] and not depth:
+        yield next(iter(types)), []
+    own = _lists_of(value, types)
+    yield from own
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if not own and isinstance(parts, list) and depth < _MAX_DEPTH:
+        for part in parts:
+            if isinstance(part, dict | list | str):
+                yield from _lists_in(part, types, depth + 1)
+
+
+def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]]:
+    """Return the lists that a value has, or is; a bare entry is a list of one."""
+    if isinstance(value, list):
+        kinds = {name for one in value for name in _kinds_of(one, types)}
+        return [(name, value) for name in kinds] if len(kinds) == 1 else []
+    if not isinstance(value, dict):
+        return []
+    own = [(name, _entries(value[name], kind)) for name, kind in types.items() if name in value]
+    lists = [(name, entries) for name, entries in own if entries is not None]
+    return lists or [(name, [value]) for name in _kinds_of(value, types)]
+
+
+def _entries(value: object, kind: type[Entry]) -> Sequence[object] | None:
+    """Return the entries of a field that should be a list of them, or None if it has none."""
+    if isinstance(value, str):
+        value = _decoded(value)
+    if isinstance(value, list):
+        return value
+    return [value] if isinstance(value, dict) and _kinds_of(value, {"": kind}) else None
+
+
+def _kinds_of(value: object, types: _Types) -> list[str]:
+    """Return the list that an object is an entry of: it has the first field, with a value."""
+    if not isinstance(value, dict) or not types.keys().isdisjoint(value):
+        return []
+    names = [name for name, kind in types.items() if _has_first(value, kind)]
+    return names[:1]
+
+
+def _has_first(value: Mapping[str, Any], kind: type[Entry]) -> bool:
+    """Return True if an object has the first field of an entry; in a schema, it has no value."""
+    return isinstance(value.get(next(iter(kind.model_fields))), str | int)
