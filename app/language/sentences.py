@@ -20,7 +20,9 @@ CLAUSE = re.compile(
 _BLOCKS = re.compile(
     r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"
     r"|memories|\w{1,30}_memor(?:y|ies)|memor(?:y|ies)_\w{1,30})\b[^<>]{0,200}>"
-    r".*?(?:</\1\s*>|\Z)|```.*?(?:```|\Z)|^[ \t]*>[^\n]*$",
+    r".*?(?:</\1\s*>|\Z)|^[ \t]*>[^\n]*$"
+    # A fence begins a line, or ends one; three backticks within a line are a writer's own.
+    r"|(?:^[ \t]*```|```(?=[\w+#.-]*[ \t]*\n)).*?(?:```|\Z)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _SYSTEM = re.compile(

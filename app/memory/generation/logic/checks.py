@@ -59,30 +59,30 @@ class _Check:
 
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
-        turn = self.sources.turn_of(said.quote, said.line)
-        fault = self._fault(fact, turn)
-        if turn is None or fault is not None:
+        found = self.sources.find(said.quote, said.line)
+        fault = "NO_QUOTE" if found is None else self._fault(fact, found.turn)
+        if found is None or fault is not None:
             return Dropped(fact[: self.most_chars], said.quote, fault or "NO_QUOTE")
+        turn, quote = found.turn, found.words
         candidate = Candidate(
-            fact, (), said.quote, turn, forget=said.forget, said_on=self.sources.day(turn)
+            fact, (), quote, turn, forget=said.forget, said_on=self.sources.day(turn)
         )
-        candidate = replace(candidate, context=self.sources.around(fact, said.quote, turn))
+        candidate = replace(
+            candidate,
+            context=self.sources.around(fact, quote, turn),
+            doubtful=found.is_near,
+        )
         if said.forget:
-            line, sentence = (
-                self.sources.said.get(turn, ""),
-                self.sources.sentence(said.quote, turn),
-            )
-            return replace(candidate, doubtful=is_marked(line, sentence))
+            line, sentence = self.sources.said.get(turn, ""), self.sources.sentence(quote, turn)
+            return replace(candidate, doubtful=found.is_near or is_marked(line, sentence))
         topics = _topics(said.topics, self._by_label, fact, self.guide.topics)
         if not topics:
-            return Dropped(fact, said.quote, "OFF_TOPIC")
+            return Dropped(fact, quote, "OFF_TOPIC")
         candidate = replace(candidate, topics=topics)
         return candidate if turn in self.sources.files else self._verify(candidate)
 
-    def _fault(self, fact: str, turn: int | None) -> DropReason | None:
+    def _fault(self, fact: str, turn: int) -> DropReason | None:
         """Return the reason to drop a fact of a turn without a further look, or None."""
-        if turn is None:
-            return "NO_QUOTE"
         if turn in self.sources.context:
             return "ALREADY_READ"
         return None if 0 < len(fact) <= self.most_chars else "BAD_LENGTH"
@@ -97,8 +97,10 @@ class _Check:
             )
             return Dropped(candidate.fact, quote, reason, details[0].detail)
         sentence, asked = sources.sentence(quote, turn), sources.answers(quote, turn)
-        doubtful = self._has_foreign_details(candidate, asked) or is_doubtful(
-            candidate.fact, quote, sources.said[turn], sentence, sources.words
+        doubtful = (
+            candidate.doubtful
+            or self._has_foreign_details(candidate, asked)
+            or is_doubtful(candidate.fact, quote, sources.said[turn], sentence, sources.words)
         )
         return replace(
             candidate,

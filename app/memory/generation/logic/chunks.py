@@ -61,6 +61,24 @@ def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pi
     return Pieces(tuple(sources[len(dropped) :]), omitted)
 
 
+def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
+    """Return two chunks of about the same length; one, if it has the words of one line alone.
+
+    A question stays with its answer. What a user says is a source in one of them only.
+    """
+    half = sum(line.tokens for line in piece) / 2
+    cuts = [
+        at
+        for at in range(1, len(piece))
+        if _has_source(piece[:at]) and _has_source(piece[at:])
+        if not piece[at].is_users or piece[at - 1].is_users
+    ]
+    if not cuts:
+        return (piece,)
+    at = min(cuts, key=lambda at: abs(sum(line.tokens for line in piece[:at]) - half))
+    return piece[:at], piece[at:]
+
+
 def _has_source(piece: Sequence[TranscriptLine]) -> bool:
     return any(line.is_users and not line.is_context for line in piece)
 

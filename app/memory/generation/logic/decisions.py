@@ -5,10 +5,11 @@ the caps; undo and recovery can reverse a wrong one. The fact of a refused decis
 of its own, so that no fact is lost.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.kernel.text import fold
+from app.kernel.text import clean, fold
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import ASKED
 from app.memory.generation.logic.additions import Said, is_without_additions
@@ -30,6 +31,8 @@ MERGED = "merged"
 """The reason of a change by a fact that adds to a memory."""
 _MAX_REQUEST_CHARS = 200
 _MAX_NEAREST = 3
+_NO_ID = re.compile(r"[\W_]+")
+_MAX_ID_CHARS = 9
 
 
 @dataclass
@@ -82,13 +85,17 @@ class Caps:
 
 @dataclass
 class VerdictDecisions:
-    """The changes that follow from verdicts, and facts dropped, refused or left undone."""
+    """The changes that follow from verdicts, and facts dropped, refused or left undone.
+
+    `unread` has the turns of facts whose verdicts could not be read.
+    """
 
     verdicts: list[Verdict] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     unmet: list[Unmet] = field(default_factory=list)
     verified: int = 0
+    unread: frozenset[int] = frozenset()
 
 
 def decided(
@@ -117,11 +124,12 @@ class _Decisions:
         settled: Sequence[Verdict],
     ) -> None:
         self._facts = facts
-        self._said = [verdict for verdict in said if 0 <= verdict.fact < len(facts)]
         self._aliases = aliases
+        known = [verdict for verdict in said if 0 <= verdict.fact < len(facts)]
+        self._said = [self._cleaned(verdict) for verdict in known]
         self._left = {False: caps.deletes, True: caps.forgets}
         self._found = VerdictDecisions(
-            refused=[_unknown_fact(verdict) for verdict in said if verdict not in self._said]
+            refused=[_unknown_fact(verdict) for verdict in said if verdict not in known]
         )
         self._changes = {
             verdict.memory_id: verdict for verdict in settled if verdict.memory_id is not None
@@ -157,6 +165,22 @@ class _Decisions:
         ]
         return self._found
 
+    def _cleaned(self, verdict: FactVerdict) -> FactVerdict:
+        """Return a verdict whose memory is named by the id under which it was shown."""
+        memory = _NO_ID.sub("", verdict.memory).casefold().removeprefix("memory")
+        # Of a request to forget, a number alone may be the one of a new fact.
+        if not self._is_request(verdict.fact) or self._fact_before(verdict, memory) is None:
+            memory = next((id_ for id_ in (memory, f"m{memory}") if id_ in self._aliases), memory)
+        return verdict.model_copy(update={"memory": memory, "text": clean(verdict.text).strip()})
+
+    def _fact_before(self, verdict: FactVerdict, number: str) -> int | None:
+        """Return the earlier new fact of a number, or None if there is none that can be ended."""
+        at = int(number) if number.isdecimal() and len(number) < _MAX_ID_CHARS else -1
+        if not 0 <= at < len(self._facts) or self._is_request(at):
+            return None
+        is_later = self._facts[at].candidate.turn > self._facts[verdict.fact].candidate.turn
+        return None if is_later else at
+
     def _is_request(self, fact: int) -> bool:
         return self._facts[fact].candidate.forget
 
@@ -190,10 +214,8 @@ class _Decisions:
 
     def _forget_fact(self, verdict: FactVerdict) -> bool:
         """End a new fact that was said before a request to forget it."""
-        number = int(verdict.memory) if verdict.memory.isdecimal() else -1
-        if not 0 <= number < len(self._facts) or self._is_request(number):
-            return False
-        if self._facts[number].candidate.turn > self._facts[verdict.fact].candidate.turn:
+        number = self._fact_before(verdict, verdict.memory)
+        if number is None:
             return False
         self._gone[number] = "FORGOTTEN"
         self._effects.add(verdict.fact)

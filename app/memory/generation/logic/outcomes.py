@@ -20,6 +20,7 @@ DropReason = Literal[
     "NOT_CONVERTED",
     "OLDER",
     "ALREADY_READ",
+    "UNREADABLE",
 ]
 RefusalReason = Literal[
     "UNKNOWN_MEMORY",
@@ -123,8 +124,8 @@ def fates(response: Mapping[str, Any]) -> dict[str, int]:
     return {f"{action.lower()}Count": counts[action] for action in sorted(counts)}
 
 
-_SUPPORTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ"})
-"""Reasons to drop a fact that was said and meant."""
+_NOT_DOUBTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ", "UNREADABLE"})
+"""Reasons to drop a fact that do not deny that it was said and meant."""
 
 
 def sums(
@@ -132,7 +133,7 @@ def sums(
 ) -> dict[str, Any]:
     """Return the counts for the operation's metadata; zeros are left out."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)
-    unsupported = sum(fact.reason not in _SUPPORTED for fact in dropped)
+    unsupported = sum(fact.reason not in _NOT_DOUBTED for fact in dropped)
     counts = {
         "unsupportedFactCount": unsupported,
         "offTopicFactCount": off_topic,

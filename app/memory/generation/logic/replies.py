@@ -6,9 +6,9 @@ fields. The schema is strict; what is read need not be, since weak models keep t
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import override
 
@@ -36,10 +36,14 @@ def _known(synonyms: Mapping[str, str]) -> Callable[[object], object]:
     def known(said: object) -> object:
         if not isinstance(said, str):
             return said
-        word = _NO_LETTERS.sub("", said).casefold()
+        word = _word(said)
         return actions.get(word, word)
 
     return known
+
+
+def _word(said: str) -> str:
+    return _NO_LETTERS.sub("", said).casefold()
 
 
 class ExtractedFact(Entry):
@@ -106,12 +110,16 @@ class Fields(EntriesReply):
 
 DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
 _DECISION_ACTIONS = {
-    "add": "none noop nochange nothing skip ignore keep create new insert store",
+    "add": "create new insert store",
     "same": "known duplicate exists identical unchanged",
     "merge": "combine extend append augment",
     "replace": "update supersede overwrite change modify correct",
     "delete": "remove forget drop erase",
 }
+
+
+_NONE = frozenset(["none", "noop", "nochange", "nothing", "skip", "ignore", "keep", "null"])
+"""Words for "nothing is to be done": with a memory, it says so already."""
 
 
 class FactVerdict(Entry):
@@ -128,6 +136,16 @@ class FactVerdict(Entry):
     action: Annotated[DecisionAction, BeforeValidator(_known(_DECISION_ACTIONS))] = "add"
     memory: MendedText = ""
     text: MendedText = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing(cls, said: Mapping[str, Any]) -> Mapping[str, Any]:
+        action = said.get("action")
+        if not isinstance(action, str) or _word(action) not in _NONE:
+            return said
+        memory = str(said.get("memory", ""))
+        is_named = _word(memory) not in _NONE | {""}
+        return {**said, "action": "same" if is_named else "add"}
 
     @property
     @override

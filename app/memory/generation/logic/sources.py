@@ -1,8 +1,10 @@
 """Lookup of quotes in a chunk of a conversation (pure)."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
+from typing import Any
 
 from app.kernel.text import fold
 from app.language.answers import answered, stands_for_another
@@ -11,6 +13,7 @@ from app.language.sentences import sentences
 from app.memory.generation.logic.additions import Said, touched
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide, latest
+from app.memory.generation.logic.quotes import NearWords, plain
 from app.memory.generation.logic.specifics import Origin
 
 _MIN_QUOTE_CHARS = 2
@@ -21,7 +24,27 @@ _SHORT_QUOTE_CHARS = 40
 """Most words and characters of a quote that is read together with the words before it."""
 _MAX_ANSWERED_CHARS = 200
 """Characters of what a quote answers, from the end: there it is asked."""
+_MAX_NEAR_QUOTES = 200
+"""Quotes of one reply that are looked for nearly."""
+_MAX_LINE_CHARS = 9
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The words of a user that a quote repeats.
+
+    Attributes:
+        turn: the turn in which they were said.
+        words: the quote; if it is only near, the words that were said.
+        is_near: True if the quote is not exactly what was said.
+        is_sure: False if it is not certain either that these words are meant.
+    """
+
+    turn: int
+    words: str
+    is_near: bool = False
+    is_sure: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +79,36 @@ class Sources:
         """Time of each turn, if known."""
         return {line.turn: line.time for line in self.lines}
 
-    def turn_of(self, quote: str, claimed: int) -> int | None:
+    def find(self, quote: str, claimed: int) -> Found | None:
+        """Return the words of a user that a quote repeats, preferably in the claimed turn."""
+        turn = self._turn_of(quote, claimed)
+        if turn is not None:
+            return Found(turn, quote)
+        unmarked = plain(quote)
+        if unmarked != quote and (turn := self._turn_of(unmarked, claimed)) is not None:
+            return Found(turn, unmarked, is_near=True)
+        return self._near(unmarked, claimed)
+
+    def _near(self, quote: str, claimed: int) -> Found | None:
+        self._sought.append(claimed)
+        if len(self._sought) > _MAX_NEAR_QUOTES:
+            return None
+        for turn in sorted(self.said, key=lambda turn: turn != claimed):
+            words = self._near_words[turn].find(quote)
+            if words is not None:
+                return Found(turn, words, is_near=True, is_sure=False)
+        return None
+
+    @cached_property
+    def _near_words(self) -> dict[int, NearWords]:
+        return {turn: NearWords(text) for turn, text in self.said.items()}
+
+    @cached_property
+    def _sought(self) -> list[int]:
+        """The turns in which quotes were looked for that nobody said so."""
+        return []
+
+    def _turn_of(self, quote: str, claimed: int) -> int | None:
         """Return the turn in which a user said the words, preferably the claimed one, or None."""
         wanted = fold(quote)
         if not wanted and claimed in self.files:
@@ -158,3 +210,26 @@ class Sources:
             said = tuple((text, self.day(other)) for other, text in self.said.items())
             self._own[day] = Origin(said, day)
         return self._own[day]
+
+
+def turns_of_lost(
+    lost: Sequence[Mapping[str, Any]], sources: Sources, told: Collection[int]
+) -> set[int]:
+    """Return the turns of entries that could not be read.
+
+    One that does not say its line may be of any line that no other entry, of `told`, is about.
+    """
+    turns = {_turn_of_lost(entry, sources) for entry in lost}
+    unknown = set(sources.said).difference(told) if None in turns else set()
+    return {turn for turn in turns if turn is not None} | (unknown - sources.context)
+
+
+def _turn_of_lost(entry: Mapping[str, Any], sources: Sources) -> int | None:
+    line, quote = entry.get("line"), entry.get("quote")
+    if isinstance(line, str) and line.strip().isdecimal() and len(line) < _MAX_LINE_CHARS:
+        line = int(line)
+    claimed = line if isinstance(line, int) and line in sources.said else None
+    if claimed is not None or not isinstance(quote, str):
+        return claimed
+    found = sources.find(quote, -1)
+    return None if found is None else found.turn

@@ -100,9 +100,11 @@ class _Statement:
     shown: JsonValue
 
     def read(self) -> FieldValue | FieldReason:
-        turn = self.sources.turn_of(self.said.quote, self.said.line)
-        if turn is None:
+        found = self.sources.find(self.said.quote, self.said.line)
+        # Fields are not confirmed by a second call, so that a near quote is none.
+        if found is None or not found.is_sure:
             return "NO_QUOTE"
+        turn = found.turn
         if turn in self.sources.context:
             return "ALREADY_READ"
         is_list = self.wanted.type == "array" or isinstance(self.present, list)

@@ -2,11 +2,13 @@
 
 import asyncio
 import unicodedata
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
+from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import clean, fold, without_format
 from app.language.dates import moment_in
 from app.language.facts import Candidate, Neighbour, Verdict
@@ -23,6 +25,7 @@ from app.memory.generation.logic.decisions import (
 )
 from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
+from app.memory.generation.services.entries import EntryCounts
 from app.memory.generation.services.neighbours import NearMemories
 
 _SCHEMA_TOKENS = 300
@@ -33,6 +36,7 @@ _MAX_MEMORIES = 30
 _MAX_ASKED = 20
 """Places in that prompt reserved for memories near requests to forget; unused ones serve facts."""
 _MAX_CONTEXT_CHARS = 300
+_NO_ANSWER = FactVerdicts(verdicts=[])
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ class Consolidation:
     meter: Meter
     caps: Caps
     zone: tzinfo | None = None
-    _answers: dict[str, tuple[FactVerdict, ...]] = field(default_factory=dict)
+    entries: EntryCounts = field(default_factory=EntryCounts)
+    _answers: dict[str, FactVerdicts] = field(default_factory=dict)
+    _counted: set[int] = field(default_factory=set)
 
     async def decide(
         self, facts: Compared, histories: Mapping[str, Sequence[str]], today: date
@@ -127,21 +133,39 @@ class Consolidation:
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimate_tokens_of_bytes(MERGE)
         fitting = [_fitting(new, before, room) for new in dated]
         result = VerdictDecisions(verdicts=facts.settled)
-        for part in _parts(fitting, before, room):
+        parts = deque((part, True) for part in _parts(fitting, before, room))
+        while parts:
+            part, may_halve = parts.popleft()
             aliases = _aliases(part)
-            answer = await self._ask(part, aliases, before) if facts.needs_model else ()
+            answer = await self._ask(part, aliases, before) if facts.needs_model else _NO_ANSWER
+            if answer.cut and may_halve and len(part) > 1:
+                half = len(part) // 2
+                parts.extendleft([(part[half:], False), (part[:half], False)])
+                continue
+            if not answer.is_usable:
+                raise BadGateway(answer.cut, Reason.MODEL_OUTPUT_INVALID)
+            self._count(answer)
             left = _remaining_caps(self.caps, result)
             shown = [_mark_cut(new, aliases) for new in part]
-            more = await asyncio.to_thread(decided, shown, answer, aliases, left, result.verdicts)
+            said = answer.verdicts
+            more = await asyncio.to_thread(decided, shown, said, aliases, left, result.verdicts)
+            if answer.lost:
+                more.unread = _unjudged(part, said)
             result = _merge(result, more)
         return result
+
+    def _count(self, answer: FactVerdicts) -> None:
+        """Count the entries of an answer, once for all plans."""
+        if id(answer) not in self._counted:
+            self._counted.add(id(answer))
+            self.entries.add(self.model.model_id, answer)
 
     async def _ask(
         self,
         facts: Sequence[NewFact],
         aliases: Mapping[str, Neighbour],
         before: Mapping[str, Sequence[str]],
-    ) -> tuple[FactVerdict, ...]:
+    ) -> FactVerdicts:
         memories = [
             ShownMemory(
                 alias,
@@ -153,11 +177,8 @@ class Consolidation:
         ]
         text = merging([_to_shown_fact(new.candidate) for new in facts], memories)
         if text not in self._answers:
-            reply = await self.model.ask(Prompt(MERGE, text), FactVerdicts, self.meter)
-            self._answers[text] = tuple(
-                verdict.model_copy(update={"text": clean(verdict.text).strip()})
-                for verdict in reply.verdicts
-            )
+            prompt = Prompt(MERGE, text)
+            self._answers[text] = await self.model.ask(prompt, FactVerdicts, self.meter)
         return self._answers[text]
 
 
@@ -182,6 +203,17 @@ def _merge(earlier: VerdictDecisions, more: VerdictDecisions) -> VerdictDecision
         [*earlier.refused, *more.refused],
         [*earlier.unmet, *more.unmet],
         earlier.verified + more.verified,
+        earlier.unread | more.unread,
+    )
+
+
+def _unjudged(facts: Sequence[NewFact], said: Sequence[FactVerdict]) -> frozenset[int]:
+    """Return the turns of facts that a verdict was needed for, where some could not be read."""
+    judged = {verdict.fact for verdict in said}
+    return frozenset(
+        new.candidate.turn
+        for number, new in enumerate(facts)
+        if number not in judged and (new.candidate.doubtful or new.candidate.forget)
     )
 
 

@@ -5,25 +5,25 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
+from app.kernel.errors import BadGateway, Reason
 from app.language import extraction as rules
 from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
-from app.memory.generation.logic.chunks import TranscriptLine, cut
+from app.memory.generation.logic.chunks import TranscriptLine, cut, halved
 from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldValue, ProfileSchema
 from app.memory.generation.logic.prompts import conversation, extraction, today
 from app.memory.generation.logic.replies import (
-    ExtractedFact,
-    ExtractedField,
     Facts,
     FactsAndFields,
     Fields,
 )
-from app.memory.generation.logic.sources import Sources
+from app.memory.generation.logic.sources import Sources, turns_of_lost
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
+from app.memory.generation.services.entries import EntryCounts
 from app.memory.generation.services.generation_input import Material
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
@@ -45,8 +45,9 @@ class Extracted:
         dropped: the facts that become no candidates.
         dropped_fields: the statements about fields that are not believed.
         counts: for the operation's metadata, without zeros.
-        unread: positions of the events that were left out.
+        unread: positions of the events that were left out, or whose entries could not be read.
         skipped_files: (position of the event, media type) of each file that nobody read.
+        entries: the entries of the model's replies, those of later calls included.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -56,6 +57,7 @@ class Extracted:
     counts: dict[str, int] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
+    entries: EntryCounts = field(default_factory=EntryCounts)
 
     def count(self, name: str, number: int) -> None:
         """Add to a count."""
@@ -124,6 +126,9 @@ def _filled(
     return values
 
 
+ConversationReply = Facts | FactsAndFields | Fields
+
+
 @dataclass(frozen=True)
 class _File:
     turn: int
@@ -173,6 +178,8 @@ class _Reading:
     material: Material
     piece: Sequence[TranscriptLine]
     files: Sequence[_File]
+    may_halve: bool = True
+    """Whether a reply that was cut off leads to two calls for the halves of the chunk."""
 
     async def into(self, result: Extracted, meter: Meter) -> None:
         """Ask the model, and add the results that can be believed."""
@@ -186,9 +193,26 @@ class _Reading:
             conversation(self.piece, guide, names),
             tuple(file.attachment for file in self.files),
         )
-        facts, fields = await self._ask(prompt, meter)
+        reply = await self._ask(prompt, meter)
+        halves = halved(self.piece)
+        if reply.cut and self.may_halve and len(halves) > 1:
+            result.count("halvedPieceCount", 1)
+            for half, files in zip(halves, ((), self.files), strict=True):
+                part = replace(self, piece=half, files=files, may_halve=False)
+                await part.into(result, meter)
+            return
+        if not reply.is_usable:
+            raise BadGateway(reply.cut, Reason.MODEL_OUTPUT_INVALID)
+        result.entries.add(self.model.model_id, reply)
+        await self._take(reply, result)
+
+    async def _take(self, reply: ConversationReply, result: Extracted) -> None:
+        """Add the entries of a reply that can be believed."""
+        guide = self.material.guide
         turns = frozenset(file.turn for file in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
+        facts = reply.facts if isinstance(reply, Facts) else ()
+        fields = reply.fields if isinstance(reply, Fields | FactsAndFields) else ()
         believed = await asyncio.to_thread(checked, facts, sources, guide)
         result.candidates += believed.candidates
         result.dropped += believed.dropped
@@ -198,18 +222,18 @@ class _Reading:
         )
         result.values += grounded.values
         result.dropped_fields += grounded.dropped
+        told = {candidate.turn for candidate in believed.candidates}
+        told |= {value.turn for value in grounded.values}
+        result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, told)
 
-    async def _ask(
-        self, prompt: Prompt, meter: Meter
-    ) -> tuple[Sequence[ExtractedFact], Sequence[ExtractedField]]:
+    async def _ask(self, prompt: Prompt, meter: Meter) -> ConversationReply:
         """Ask only for the results that the bank wants; the reply's schema costs tokens, too."""
         guide = self.material.guide
         if not guide.fields:
-            return (await self.model.ask(prompt, Facts, meter)).facts, ()
+            return await self.model.ask(prompt, Facts, meter)
         if not guide.topics:
-            return (), (await self.model.ask(prompt, Fields, meter)).fields
-        both = await self.model.ask(prompt, FactsAndFields, meter)
-        return both.facts, both.fields
+            return await self.model.ask(prompt, Fields, meter)
+        return await self.model.ask(prompt, FactsAndFields, meter)
 
 
 def _readable_files(

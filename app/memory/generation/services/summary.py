@@ -47,10 +47,11 @@ class Summary:
         cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
     ) -> "Summary":
         """Gather the account once the changes are planned."""
-        dropped = [*extracted.dropped, *planned.outcome.dropped]
+        dropped = [*extracted.dropped, *planned.outcome.dropped, *extracted.entries.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
+            **extracted.entries.details(),
             **masking.details(),
         }
         dropped_fields = [*extracted.dropped_fields, *planned.dropped_fields]
@@ -73,7 +74,7 @@ class Summary:
             unmet=planned.outcome.unmet,
             conversation=inputs.conversation,
             left=_left(planned, [*dropped, *dropped_fields]),
-            unread=extracted.unread,
+            unread=extracted.unread | planned.outcome.unread,
             read_to=inputs.read_to,
             masking=masking,
         )

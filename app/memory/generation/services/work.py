@@ -162,7 +162,9 @@ class Generation:
         values = [_timed(value, inputs.conversation) for value in extracted.values]
         zone = inputs.guide.now.tzinfo
         consolidation = (
-            Consolidation(inputs.model, self.meter, self._caps, zone) if inputs.model else None
+            Consolidation(inputs.model, self.meter, self._caps, zone, extracted.entries)
+            if inputs.model
+            else None
         )
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, inputs, consolidation)

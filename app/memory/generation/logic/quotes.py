@@ -1,0 +1,101 @@
+"""Search for words that a quote repeats nearly: with a slip, an omission or a mark more (pure).
+
+A near quote is no proof, so its fact has to be confirmed; the words that were really said stand in
+its place.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+
+_LABEL = re.compile(
+    r"^\W*(?:(?:line\s+)?\d+\s+)?(?:U|R|user)(?:\s+\d{4}-\d\d-\d\d(?:\s+\w{3})?)?\s*:\s*",
+    re.IGNORECASE,
+)
+"""The beginning of a line as a prompt shows it."""
+_NUMBER = re.compile(r"\d+")
+_LEAST_CHARS = 8
+_LEAST_SIGNS = 4
+"""Shortest quote that is looked for: in letters, and in a script of more signs than ASCII."""
+_MAX_QUOTE, _MAX_LINE = 400, 4_000
+"""Characters of a quote and of a line that are compared."""
+_LEAST_RUN = 3
+"""Characters that must follow each other to count as repeated."""
+_LEAST_SHARE = 0.8
+_CHARS_PER_RUN = 6
+
+
+def plain(quote: str) -> str:
+    """Return a quote without the label of its line, and with its entities as characters."""
+    return _LABEL.sub("", html.unescape(quote))
+
+
+@dataclass(frozen=True)
+class NearWords:
+    """A text in which quotes are looked for by the order of its letters and digits."""
+
+    text: str
+
+    @cached_property
+    def _letters(self) -> tuple[str, Sequence[int]]:
+        return _letters(self.text)
+
+    @cached_property
+    def _pairs(self) -> frozenset[str]:
+        return frozenset(_pairs(self._letters[0]))
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return frozenset(_NUMBER.findall(self.text))
+
+    def find(self, quote: str) -> str | None:
+        """Return the words that a quote repeats nearly, or None."""
+        wanted, _ = _letters(quote[:_MAX_QUOTE])
+        letters, places = self._letters
+        least = _LEAST_CHARS if wanted.isascii() else _LEAST_SIGNS
+        if not least <= len(wanted) or len(quote) > _MAX_QUOTE or len(letters) > _MAX_LINE:
+            return None
+        if not self._numbers.issuperset(_NUMBER.findall(quote)) or not self._may_have(wanted):
+            return None
+        matcher = SequenceMatcher(None, letters, wanted, autojunk=False)
+        runs = [run for run in matcher.get_matching_blocks() if run.size >= _LEAST_RUN]
+        share = sum(run.size for run in runs) / len(wanted)
+        if share < _LEAST_SHARE or len(runs) > 1 + len(wanted) // _CHARS_PER_RUN:
+            return None
+        first, last = places[runs[0].a], places[runs[-1].a + runs[-1].size - 1]
+        return _whole_words(self.text, first, last + 1)
+
+    def _may_have(self, wanted: str) -> bool:
+        """Return True if most pairs of letters are in the text; it spares a long comparison."""
+        pairs = _pairs(wanted)
+        return sum(pair in self._pairs for pair in pairs) >= _LEAST_SHARE * _LEAST_SHARE * len(
+            pairs
+        )
+
+
+def _pairs(letters: str) -> list[str]:
+    return [letters[at : at + 2] for at in range(len(letters) - 1)]
+
+
+def _letters(text: str) -> tuple[str, Sequence[int]]:
+    """Return the letters and digits of a text without case and accents, and their places."""
+    found = [
+        (sign, place)
+        for place, character in enumerate(text)
+        for sign in unicodedata.normalize("NFKD", character).casefold()
+        if sign.isalnum()
+    ]
+    return "".join(sign for sign, _ in found), [place for _, place in found]
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """Return a part of a text, extended to whole words, if blanks part them."""
+    while start and text[start - 1].isalnum() and text[start - 1].isascii():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end].isascii():
+        end += 1
+    return text[start:end]
