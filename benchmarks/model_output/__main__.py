@@ -6,6 +6,9 @@ last line has the figures, as JSON. Without a file, the cases are sessions of `b
 
 `right_doubtful` counts the right facts of sessions that the model was asked about again, and
 `second_call_left_out` the sessions in which it was not asked at all.
+
+`--weak SEED` makes the model a weak one (`weakness.py`). The last line then also has the number of
+generations that `failed`, of `entries` that the service mended or lost, and of what was `broken`.
 """
 
 import argparse
@@ -21,6 +24,7 @@ from typing import Any
 from benchmarks.model_output.bank import Bank, open_bank
 from benchmarks.model_output.cases import Case, UnreadableCasesError, first_sessions, load
 from benchmarks.model_output.scripted import Script
+from benchmarks.model_output.weakness import Weakness
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.model_server import model_server
 
@@ -42,6 +46,9 @@ class Figures:
     of: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     prompt_tokens: list[int] = field(default_factory=list)
+    weakness: Weakness | None = None
+    entries: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
 
     def count(self, name: str, *, hit: bool) -> None:
         """Count one case."""
@@ -52,7 +59,17 @@ class Figures:
         """Return the last line of the report."""
         counts = {name: [self.hits[name], self.of[name]] for name in _FIGURES}
         tokens = median(self.prompt_tokens) if self.prompt_tokens else 0
-        return {**counts, "calls": self.calls, "prompt_tokens_p50": round(tokens)}
+        told = {**counts, "calls": self.calls, "prompt_tokens_p50": round(tokens)}
+        if self.weakness is None:
+            return told
+        broken = dict(sorted(self.weakness.broken.items()))
+        return told | {"failed": self.failed, "entries": dict(self.entries), "broken": broken}
+
+
+def operation_entries(metadata: dict[str, Any]) -> Counter[str]:
+    """Return the entries that were mended and lost, as an operation tells them."""
+    names = {"mended": "mendedEntryCounts", "unreadable": "unreadableEntryCounts"}
+    return Counter({told: sum(metadata.get(name, {}).values()) for told, name in names.items()})
 
 
 async def _run(bank: Bank, script: Script, case: Case, figures: Figures) -> None:
@@ -63,6 +80,11 @@ async def _run(bank: Bank, script: Script, case: Case, figures: Figures) -> None
         operation = await bank.generate(case, step)
         if script.error is not None:
             raise UnreadableCasesError(f"case {case.name}: {script.error}")
+        figures.entries += operation_entries(operation["metadata"])
+        if "error" in operation and figures.weakness is not None:
+            figures.failed += 1
+            print(f"{case.name}: {operation['error']}")
+            return
         if "error" in operation:
             raise UnreadableCasesError(f"case {case.name}: {operation['error']}")
         metadata.append(operation["metadata"])
@@ -110,8 +132,9 @@ def _missed(case: Case, live: list[str], metadata: list[dict[str, Any]]) -> str:
     return f"{case.name}: sent {sent}; live {live}; {json.dumps(reasons, ensure_ascii=False)}"
 
 
-async def _measure(cases: list[Case], *, blind: bool) -> Figures:
-    script, figures = Script(blind=blind), Figures()
+async def _measure(cases: list[Case], *, blind: bool, seed: int | None) -> Figures:
+    weakness = None if seed is None else Weakness(seed)
+    script, figures = Script(blind=blind, weakness=weakness), Figures(weakness=weakness)
     with data_folder() as folder, model_server() as server:
         server.always(script.answer)
         async with open_bank(folder, server.url) as bank:
@@ -125,11 +148,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What is left of a model's output.")
     parser.add_argument("file", nargs="?", type=Path, help="the cases")
     parser.add_argument("--verifier", choices=("truthful", "blind"), default="truthful")
+    parser.add_argument(
+        "--weak", type=int, metavar="SEED", help="break one entry in five, and one reply in five"
+    )
     given = parser.parse_args()
     try:
         cases = first_sessions() if given.file is None else load(given.file)
         with unread_logs():
-            figures = asyncio.run(_measure(cases, blind=given.verifier == "blind"))
+            blind = given.verifier == "blind"
+            figures = asyncio.run(_measure(cases, blind=blind, seed=given.weak))
     except UnreadableCasesError as error:
         print(error, file=sys.stderr)
         return 2

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.model_output.cases import Fact, Step, normalized
+from benchmarks.model_output.weakness import Weakness
 from tests.support.scripted import SecondPrompt
 
 _LINE = re.compile(r"^(\d+) ([UA])(?: \d{4}-\d\d-\d\d \w{3})?: (.*)$", re.MULTILINE)
 _TOPIC = re.compile(r"^  (\S+):", re.MULTILINE)
+_AGAIN = "\n\nYour last answer was invalid:"
+"""Words before the fault of an answer that is asked for again."""
 _SHOWN_CHARS = 500
 """A long memory is shown in part; the rest of it is not compared."""
 
@@ -21,21 +24,23 @@ _SHOWN_CHARS = 500
 class Script:
     """Answers for one step at a time; `error` says what could not be answered."""
 
-    def __init__(self, *, blind: bool = False) -> None:
+    def __init__(self, *, blind: bool = False, weakness: Weakness | None = None) -> None:
         self.step = Step()
         self.error: str | None = None
         self._blind = blind
+        self._weakness = weakness
 
-    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any] | str:
         """Return the reply to a request of the chat protocol."""
         try:
-            return self._answer(list(_texts(request["messages"])))
+            found = self._answer(list(_texts(request["messages"])))
         except ValueError as error:
             self.error = str(error)
             raise
+        return found if self._weakness is None else self._weakness.spoil(found)
 
     def _answer(self, texts: Sequence[str]) -> dict[str, Any]:
-        text = "\n".join(texts)
+        text = "\n".join(texts).partition(_AGAIN)[0]
         second = SecondPrompt.read(text)
         if second is not None:
             return {"verdicts": list(self._verdicts(second))}

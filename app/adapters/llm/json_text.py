@@ -6,6 +6,7 @@ nesting, within which the library takes a time that grows with the length alone.
 
 import json
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,10 +92,17 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
             opened.pop()
             if not opened:
                 return text[start : token.end()], token.end()
-            if sign == "}":
+            if _is_between_entries(opened) and sign == "}":
                 whole = text[start : token.end()] + "".join(reversed(opened))
     rest = text[start:].rstrip(_AFTER_END)
-    return (rest, len(text)) if rest.endswith(tuple(_CLOSING.values())) else (whole, None)
+    ends = rest.endswith(tuple(_CLOSING.values()))
+    is_between = "]" not in opened or _is_between_entries(opened)
+    return (rest, len(text)) if ends and is_between else (whole, None)
+
+
+def _is_between_entries(opened: Sequence[str]) -> bool:
+    """Return True within the outermost list, outside its entries."""
+    return opened[-1] == "]" and opened.count("]") == 1
 
 
 def _mended(nearly: str) -> FoundValue:

@@ -1,0 +1,355 @@
+"""Replies as weak models write them: what is good is taken, what is bad is counted."""
+
+import json
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
+import pytest
+
+from app.adapters.llm.ports import Meter, Prompt
+from app.adapters.llm.replies import CutText, InvalidReply, parse
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.kernel.wire.model_entries import Tally
+from app.memory.generation.logic.replies import (
+    ExtractedFact,
+    ExtractedField,
+    Facts,
+    FactsAndFields,
+    FactVerdict,
+    FactVerdicts,
+    Fields,
+)
+
+Json = dict[str, Any]
+ONE: Json = {
+    "fact": "I like tea.",
+    "quote": "like tea",
+    "line": 0,
+    "topics": ["A"],
+    "forget": False,
+}
+TWO: Json = {**ONE, "fact": "I have a dog.", "quote": "a dog", "line": 2}
+THREE: Json = {**ONE, "fact": "I live in Graz.", "quote": "live in Graz", "line": 4}
+FIELD: Json = {"profile": "p", "field": "city", "value": "Graz", "quote": "in Graz", "line": 4}
+
+
+def facts(*entries: Any) -> str:
+    return json.dumps({"facts": list(entries)})
+
+
+def read(reply: str) -> Facts:
+    return parse(reply, Facts)
+
+
+def told(reply: Facts) -> list[str]:
+    return [one.fact for one in reply.facts]
+
+
+def tally(sound: int = 0, mended: int = 0, unreadable: int = 0) -> Tally:
+    return Tally(sound, mended, unreadable)
+
+
+BOTH = [ONE["fact"], TWO["fact"]]
+ALL = [*BOTH, THREE["fact"]]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (f"{facts(ONE)}\n{facts(TWO)}", BOTH),
+        (f"```json\n{facts(ONE)}\n```\nAnd:\n```json\n{facts(TWO)}\n```", BOTH),
+        (f"First {facts(ONE)}, then {facts(ONE, TWO)}.", BOTH),
+        (f"{facts(ONE, TWO)}\n{facts()}", BOTH),
+        (f"{facts(ONE, TWO)} {{}}", BOTH),
+        (f"{facts()}\n{facts(ONE, TWO)}", BOTH),
+        ("\n".join(map(json.dumps, (ONE, TWO, THREE))), ALL),
+        ("\n".join(map(facts, (ONE, TWO, THREE))), ALL),
+        (f"```\n{json.dumps(ONE)}\n{json.dumps(TWO)}\n{json.dumps(THREE)}\n```", ALL),
+        (json.dumps([ONE, TWO]), BOTH),
+        (f"Here they are: {json.dumps([ONE, TWO])}", BOTH),
+        (json.dumps([{"facts": [ONE]}, {"facts": [TWO]}]), BOTH),
+        (json.dumps({"answer": {"facts": [ONE, TWO]}}), BOTH),
+        (json.dumps({"result": {"answer": {"facts": [ONE, TWO]}}}), BOTH),
+        (json.dumps({"output": [ONE, TWO]}), BOTH),
+        (json.dumps({"name": "answer", "arguments": facts(ONE, TWO)}), BOTH),
+        (json.dumps({"type": "object", "properties": {"facts": [ONE, TWO]}}), BOTH),
+        (json.dumps({"properties": {"facts": [ONE, TWO]}, "required": ["facts"]}), BOTH),
+        (json.dumps({**Facts.model_json_schema(), "facts": [ONE, TWO]}), BOTH),
+        (json.dumps(ONE), BOTH[:1]),
+        (json.dumps({"facts": ONE}), BOTH[:1]),
+        (json.dumps({"facts": json.dumps([ONE, TWO])}), BOTH),
+        (f"<think>{facts(THREE)}</think>{facts(ONE, TWO)}", BOTH),
+        ("[]", []),
+    ],
+)
+def test_all_objects_count_whatever_wraps_them(reply: str, expected: list[str]) -> None:
+    assert told(read(reply)) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        facts(ONE).removesuffix("]}") + ",]}",
+        facts(ONE).removesuffix("}]}") + ",},],}",
+        facts(ONE).replace("[{", "[ // the facts\n{"),
+        facts(ONE).replace("[{", "[ /* the facts */ {"),
+        facts(ONE).replace("{", "{ # facts\n", 1),
+        repr({"facts": [ONE]}),
+        repr({"facts": [{**ONE, "forget": False, "note": None}]}),
+        "Of course! ```python\n" + repr({"facts": [ONE]}) + "\n```",
+        facts(ONE).replace('"like tea"', r'"like\' tea"'),
+        facts({**ONE, "forget": "F"}).replace('"F"', "False"),
+        facts(ONE).removesuffix("}"),
+        facts(ONE).removesuffix("]}"),
+        '{facts: [{fact: "I like tea.", quote: "like tea", line: 0}]}',
+        facts(ONE).replace('"facts"', "\u201cfacts\u201d"),
+        facts(ONE).replace(', "line"', ' "line"'),
+    ],
+)
+def test_what_is_nearly_json_is_read_and_counted_as_mended(reply: str) -> None:
+    found = read(reply)
+
+    assert told(found) == BOTH[:1]
+    assert found.tallies == {"facts": tally(mended=1)}
+
+
+@pytest.mark.parametrize("blank", ["\n", "\t", "\r\n"])
+def test_a_raw_line_end_within_a_text_is_taken(blank: str) -> None:
+    assert told(read(facts(ONE).replace("I like tea", f"I like{blank}tea"))) == [
+        f"I like{blank}tea."
+    ]
+
+
+def test_a_broken_object_beside_a_sound_one_costs_nothing() -> None:
+    broken = facts(ONE).removesuffix("]}") + ",]}"
+
+    assert told(read(f"{broken}\nSee {{this}} and [that].\n{facts(TWO)}")) == BOTH
+
+
+LOST: list[Any] = [
+    {"fact": "No quote."},
+    {"quote": "no fact"},
+    {"fact": None, "quote": "null"},
+    {"fact": {"deep": 1}, "quote": "an object"},
+    "a text",
+    None,
+    7,
+    [],
+    {},
+    {**ONE, "line": {"at": 1}},
+    {**ONE, "topics": 7},
+    {**ONE, "forget": "perhaps"},
+]
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_one_bad_entry_costs_one_entry(lost: Any) -> None:
+    found = read(facts(ONE, lost, TWO))
+
+    assert told(found) == BOTH
+    assert found.tallies == {"facts": tally(sound=2, unreadable=1)}
+
+
+@pytest.mark.parametrize(
+    ("malformed", "mended"),
+    [
+        ({"topics": "A"}, {}),
+        ({"topics": "A, B"}, {"topics": ["A", "B"]}),
+        ({"topics": "[A]"}, {}),
+        ({"topics": [{"label": "A"}]}, {}),
+        ({"topics": None}, {"topics": []}),
+        ({"line": "0"}, {}),
+        ({"line": "line 0"}, {}),
+        ({"line": 0.0}, {}),
+        ({"line": [0]}, {}),
+        ({"line": None}, {"line": -1}),
+        ({"quote": ["like tea"]}, {}),
+        ({"quote": ["like", "tea"]}, {"quote": "like ... tea"}),
+        ({"quote": "like\x00 tea"}, {}),
+        ({"fact": "I like tea.\ud800"}, {}),
+        ({"fact": 42}, {"fact": "42"}),
+        ({"forget": "false"}, {}),
+        ({"forget": None}, {}),
+        ({"sure": True}, {}),
+    ],
+)
+def test_a_malformed_field_is_mended(malformed: Json, mended: Json) -> None:
+    (found,) = read(facts({**ONE, **malformed})).facts
+
+    assert found == ExtractedFact(**{**ONE, **mended})
+
+
+@pytest.mark.parametrize(
+    ("said", "action", "memory"),
+    [
+        ({"action": "none"}, "add", ""),
+        ({"action": "NOOP"}, "add", ""),
+        ({"action": "no change", "memory": "m1"}, "same", "m1"),
+        ({"action": "none", "memory": "none"}, "add", "none"),
+        ({"action": "MERGE", "memory": "m1"}, "merge", "m1"),
+        ({"action": " Merge. ", "memory": "m1"}, "merge", "m1"),
+        ({"action": "update", "memory": "m1"}, "replace", "m1"),
+        ({"action": "Remove", "memory": 1}, "delete", "1"),
+        ({"action": None, "memory": None}, "add", ""),
+        ({"action": "add", "fact": "0"}, "add", ""),
+        ({"action": "add", "fact": "Fact 0"}, "add", ""),
+    ],
+)
+def test_a_verdict_in_other_words_is_understood(said: Json, action: str, memory: str) -> None:
+    reply = json.dumps({"verdicts": [{"fact": 0, "holds": "true", **said}]})
+
+    (found,) = parse(reply, FactVerdicts).verdicts
+
+    assert (found.fact, found.holds, found.action, found.memory) == (0, True, action, memory)
+
+
+def test_of_two_verdicts_about_one_fact_and_memory_the_last_counts() -> None:
+    same, merge, other = (
+        {"fact": 0, "holds": True, "action": action, "memory": memory, "text": ""}
+        for action, memory in (("same", "m1"), ("merge", "m1"), ("same", "m2"))
+    )
+
+    apart = parse(
+        "\n".join(json.dumps({"verdicts": [one]}) for one in (same, other, merge)), FactVerdicts
+    )
+    together = parse(json.dumps({"verdicts": [same, other, merge]}), FactVerdicts)
+
+    assert (
+        apart.verdicts
+        == together.verdicts
+        == [
+            FactVerdict(**other),
+            FactVerdict(**merge),
+        ]
+    )
+
+
+def test_an_unknown_action_costs_one_verdict() -> None:
+    sound: Json = {"fact": 1, "holds": True, "action": "add"}
+
+    found = parse(json.dumps({"verdicts": [{**sound, "action": "ponder"}, sound]}), FactVerdicts)
+
+    assert [one.fact for one in found.verdicts] == [1]
+    assert found.tallies == {"verdicts": tally(sound=1, unreadable=1)}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("Graz", "Graz"),
+        (4, "4"),
+        (True, "true"),
+        (["a", "b"], '["a", "b"]'),
+        ({"a": 1}, '{"a": 1}'),
+    ],
+)
+def test_a_field_takes_its_value_in_any_type(value: object, text: str) -> None:
+    (found,) = parse(
+        json.dumps({"fields": [{**FIELD, "value": value, "action": "UPDATE"}]}), Fields
+    ).fields
+
+    assert found == ExtractedField(**{**FIELD, "value": text})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps({"facts": [ONE], "fields": [FIELD]}),
+        f"{facts(ONE)}\n{json.dumps({'fields': [FIELD]})}",
+        f"{json.dumps(ONE)}\n{json.dumps(FIELD)}",
+        json.dumps([ONE, FIELD]),
+    ],
+)
+def test_facts_and_fields_are_told_apart(reply: str) -> None:
+    found = parse(reply, FactsAndFields)
+
+    assert (len(found.facts), len(found.fields)) == (1, 1)
+
+
+def test_one_list_alone_is_an_answer() -> None:
+    assert parse(facts(ONE), FactsAndFields).fields == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "{}",
+        "null",
+        "I cannot help with that.",
+        json.dumps({"answer": {}}),
+        json.dumps(Facts.model_json_schema()),
+        facts({"fact": "I like tea."}),
+        facts(None, None),
+        '{"facts": "likes tea"}',
+        facts(ONE)[:40],
+    ],
+)
+def test_a_reply_of_which_nothing_is_usable_is_invalid(reply: str) -> None:
+    with pytest.raises(InvalidReply):
+        read(reply)
+
+
+async def test_only_a_reply_of_which_nothing_is_usable_is_asked_for_again() -> None:
+    model = ScriptedTextModel([facts({"fact": "I like tea."}), facts(ONE, {"fact": "No quote."})])
+
+    found = await model.ask(Prompt("Read.", "0 U: I like tea"), Facts, Meter())
+
+    assert told(found) == BOTH[:1]
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize("end", [-3, -20, -60])
+@pytest.mark.parametrize("kind", [str, CutText])
+def test_a_reply_that_was_cut_off_keeps_its_whole_entries(kind: type[str], end: int) -> None:
+    found = read(kind(facts(ONE, TWO)[:end]))
+
+    assert told(found) == BOTH[:1]
+    assert found.cut
+    assert found.tallies == {"facts": tally(sound=1, unreadable=1)}
+
+
+def test_a_reply_that_was_cut_off_at_once_has_nothing() -> None:
+    found = read(CutText('{"facts": [{"fact": "I li'))
+
+    assert (told(found), found.is_usable) == ([], False)
+
+
+LONG = 1_000_000
+HOSTILE = {
+    "brackets": "[" * LONG,
+    "braces": "{" * LONG,
+    "braces in prose": "{x " * LONG,
+    "nested": '{"a":' * LONG,
+    "nested lists": '{"facts": [' + "[" * LONG,
+    "empty lists": "[" + "[]," * LONG,
+    "quotes": '{"facts": ["' + '"' * LONG,
+    "apostrophes": "{'facts': ['" + "'" * 200_000,
+    "backslashes": '{"a":"' + "\\" * LONG,
+    "a long number": '{"facts": [' + "1" * LONG + "]}",
+    "comments": "{" + "/* " * LONG,
+    "near and long": repr({"facts": [ONE] * 10_000}),
+    "words": '{"facts": [ ' + "x " * 100_000 + "]}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_reply_takes_little_time(name: str) -> None:
+    began = process_time()
+
+    with pytest.raises(InvalidReply):
+        read(HOSTILE[name])
+
+    assert process_time() - began < 5
+
+
+@pytest.mark.parametrize("joined", [facts, lambda *rows: "\n".join(map(json.dumps, rows))])
+def test_of_thousands_of_entries_the_first_are_read_and_the_others_counted(joined: Any) -> None:
+    rows: Sequence[Json] = [{**ONE, "fact": f"Fact {n}."} for n in range(10_000)]
+    began = process_time()
+
+    found = read(joined(*rows))
+
+    assert process_time() - began < 5
+    assert found.tallies == {"facts": tally(sound=2_000, unreadable=8_000)}
