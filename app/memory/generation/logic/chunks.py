@@ -11,6 +11,7 @@ _TOKENS_PER_LINE = 12
 """Tokens of a line's number, mark and time."""
 _LEAST_BYTES = 4
 """Smallest part of a line, in bytes: the length of the longest character."""
+_LEAST_HALVED_CHARS = 200
 _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 
@@ -62,9 +63,9 @@ def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pi
 
 
 def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
-    """Return two chunks of about the same length; one, if it has the words of one line alone.
+    """Return two chunks of about the same length, each with a source; one, if it is too short.
 
-    A question stays with its answer. What a user says is a source in one of them only.
+    A question stays with its answer. Only a line that has no other beside it is cut.
     """
     half = sum(line.tokens for line in piece) / 2
     cuts = [
@@ -74,9 +75,21 @@ def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], .
         if not piece[at].is_users or piece[at - 1].is_users
     ]
     if not cuts:
-        return (piece,)
+        return _halved_line(piece)
     at = min(cuts, key=lambda at: abs(sum(line.tokens for line in piece[:at]) - half))
     return piece[:at], piece[at:]
+
+
+def _halved_line(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
+    """Return two chunks of a chunk whose longest source is cut; one, if it is short."""
+    sources = [at for at, line in enumerate(piece) if _has_source([line])]
+    longest = max(sources, key=lambda at: len(piece[at].text), default=0)
+    text = piece[longest].text if sources else ""
+    if len(text) < _LEAST_HALVED_CHARS:
+        return (piece,)
+    end = _last_break(text[: len(text) * 3 // 4])
+    first, rest = (replace(piece[longest], text=part) for part in (text[:end], text[end:]))
+    return (*piece[:longest], first), (rest, *piece[longest + 1 :])
 
 
 def _has_source(piece: Sequence[TranscriptLine]) -> bool:
