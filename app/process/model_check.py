@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from app.adapters.llm.ports import Meter, OutputT, Prompt, TextModel
 from app.kernel.clock import SystemClock
 from app.kernel.text import fold
+from app.kernel.wire.model_entries import Tally
 from app.language.facts import MANAGED_TOPICS
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine
@@ -101,6 +102,8 @@ class ModelCheck:
         lines = tuple(TranscriptLine(at, at % 2 == 0, text) for at, text in enumerate(_TALK))
         prompt = Prompt(f"{extraction(guide)}\n{today(guide)}", conversation(lines, guide))
         answer, cost, seconds = await self._asked(prompt, Facts)
+        answer.require_usable()
+        entries = answer.tallies["facts"]
         found = checked(answer.facts, Sources(lines, guide), guide)
         if not found.candidates:
             self.is_passed = False
@@ -111,6 +114,7 @@ class ModelCheck:
         kept, dropped = len(found.candidates), len(found.dropped)
         return [
             f"A talk of six lines: facts kept: {kept}, dropped: {dropped}. {cost}",
+            *(_malformed(entries) if entries.mended or entries.unreadable else ()),
             *(f"  {candidate.fact}" for candidate in found.candidates),
             *(f"  dropped, {one.reason}: {one.fact}" for one in found.dropped),
         ]
@@ -123,3 +127,8 @@ class ModelCheck:
         calls = "1 call" if total.calls == 1 else f"{total.calls} calls"
         cost = f"{calls}, {seconds:.1f} s, {total.input_tokens:,} tokens read"
         return answer, f"({cost}, {total.output_tokens:,} written)", seconds
+
+
+def _malformed(entries: Tally) -> Sequence[str]:
+    """Return a line about entries that keep to no schema."""
+    return [f"  malformed: {entries.mended} mended, {entries.unreadable} could not be read"]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
 
+from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import UNSTORABLE
 
 _MAX_ENTRIES = 2_000
@@ -146,6 +147,15 @@ class EntriesReply(BaseModel):
         """True unless there are only entries that could not be read."""
         read = sum(tally.sound + tally.mended for tally in self._tallies.values())
         return read > 0 or not (self._lost or self._cut)
+
+    def require_usable(self) -> None:
+        """Refuse a reply that was cut off before its first entry ended.
+
+        Raises:
+            BadGateway: it was; the message quotes nothing of it.
+        """
+        if not self.is_usable:
+            raise BadGateway(self._cut, Reason.MODEL_OUTPUT_INVALID)
 
     def mark_cut(self, words: str) -> None:
         """Note that the reply was cut off; the entry in which it ends is lost."""

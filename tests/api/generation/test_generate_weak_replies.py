@@ -104,7 +104,7 @@ async def test_an_entry_that_names_no_line_leaves_all_lines_without_facts_unread
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
     talk = _named(*TALK)
-    script += [facts(*told(TEA), None), facts(*told(CELLO)), confirmed(1)]
+    script += [{"facts": [*told(TEA), None]}, facts(*told(CELLO)), confirmed(1)]
     await run(client, runner, talk)
 
     again = await run(client, runner, talk)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import clean, fold, without_format
 from app.language.dates import moment_in
 from app.language.facts import Candidate, Neighbour, Verdict
@@ -142,8 +141,7 @@ class Consolidation:
                 half = len(part) // 2
                 parts.extendleft([(part[half:], False), (part[:half], False)])
                 continue
-            if not answer.is_usable:
-                raise BadGateway(answer.cut, Reason.MODEL_OUTPUT_INVALID)
+            answer.require_usable()
             self._count(answer)
             left = _remaining_caps(self.caps, result)
             shown = [_mark_cut(new, aliases) for new in part]

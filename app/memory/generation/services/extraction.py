@@ -5,7 +5,6 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
-from app.kernel.errors import BadGateway, Reason
 from app.language import extraction as rules
 from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
@@ -201,8 +200,7 @@ class _Reading:
                 part = replace(self, piece=half, files=files, may_halve=False)
                 await part.into(result, meter)
             return
-        if not reply.is_usable:
-            raise BadGateway(reply.cut, Reason.MODEL_OUTPUT_INVALID)
+        reply.require_usable()
         result.entries.add(self.model.model_id, reply)
         await self._take(reply, result)
 
