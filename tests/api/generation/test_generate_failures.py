@@ -136,6 +136,16 @@ async def test_a_failing_provider_is_a_failed_operation(
     assert request["scope"] == USER
 
 
+async def test_an_answer_that_is_cut_off_names_the_setting(
+    client: httpx.AsyncClient, served: Runner, server: ModelServer
+) -> None:
+    server.always(Behaviour('{"facts": [{"fact": "I', finish="length"))
+    operation = await _failed(client, served, said(TEA, "Hello there."))
+    assert "MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS" in operation["error"]["message"]
+    # The whole, and its first half; what is asked for once more is another question.
+    assert len(server.seen) == 2
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -361,3 +361,32 @@ async def test_each_refusal_is_told_by_field(
     }
     assert done["metadata"]["droppedFieldCounts"] == counts
     assert preview["metadata"]["droppedFieldCounts"] == counts
+
+
+def _fields(*values: Json) -> str:
+    text = "I work for Initech and no longer eat eggs."
+    return json.dumps(_reply(text, values))
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (f"{_fields(to('employer', 'Globe'))}\n{_fields(to('employer', 'Initech'))}", {}),
+        (_fields(to("employer", "Globe"), to("employer", "Initech")), {}),
+        (f"{_fields(to('employer', 'Initech'))}\n{_fields()}", {}),
+        (_fields({**to("employer", "Initech"), "action": "UPDATE"}), {}),
+        (_fields({**to("employer", "Initech"), "line": "0", "item": None}), {}),
+        (_fields(to("employer", "Initech"), {"profile": None}), {"UNREADABLE": 1}),
+        (_fields({"action": "ponder"}, to("employer", "Initech")), {"UNREADABLE": 1}),
+    ],
+)
+async def test_a_weak_model_keeps_profiles_too(
+    client: httpx.AsyncClient, runner: Runner, script: list[Reply], reply: str, expected: Json
+) -> None:
+    await _begin(client, CUSTOMER, {"employer": "Globex"})
+    script.append(reply)
+
+    operation = await run(client, runner, said("I work for Initech and no longer eat eggs."))
+
+    assert await _profile(client) == {"employer": "Initech"}
+    assert operation["metadata"].get("droppedFactCounts", {}) == expected

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.language.tokens import estimate_tokens_of_bytes
-from app.memory.generation.logic.chunks import TranscriptLine, cut
+from app.memory.generation.logic.chunks import TranscriptLine, cut, halved
 
 # Words, sentences without a blank, four-byte signs, signs that join: whatever people write.
 _TEXT = st.text(
@@ -94,3 +94,21 @@ def test_nothing_said_is_no_piece() -> None:
 def test_estimates_are_generous_for_every_script() -> None:
     assert estimate_tokens_of_bytes("") == 1
     assert estimate_tokens_of_bytes("我" * 10) >= 10
+
+
+@given(_LINES)
+def test_halves_are_the_piece_and_each_has_something_to_read(lines: list[TranscriptLine]) -> None:
+    halves = halved(lines)
+    whole = [(line.turn, line.text) for half in halves for line in half]
+    assert "".join(text for _, text in whole) == "".join(line.text for line in lines)
+    assert [turn for turn, _ in whole] == sorted(turn for turn, _ in whole)
+    assert len(halves) == 1 or all(any(line.is_users for line in half) for half in halves)
+
+
+def test_a_question_stays_with_its_answer() -> None:
+    texts = ["Hi, I am Ida.", "A: Where do you live?", "In Graz.", "A: Any pets?", "A dog."]
+    lines = [
+        TranscriptLine(turn, not text.startswith("A:"), text) for turn, text in enumerate(texts)
+    ]
+    first, second = halved(lines)
+    assert ([line.turn for line in first], [line.turn for line in second]) == ([0, 1, 2], [3, 4])
