@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from app.adapters.llm.ports import Meter, OutputT, Prompt, TextModel
 from app.kernel.clock import SystemClock
 from app.kernel.text import fold
-from app.kernel.wire.model_entries import Tally
+from app.kernel.wire.model_entries import EntryTally
 from app.language.facts import MANAGED_TOPICS
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine
@@ -129,6 +129,6 @@ class ModelCheck:
         return answer, f"({cost}, {total.output_tokens:,} written)", seconds
 
 
-def _malformed(entries: Tally) -> Sequence[str]:
+def _malformed(entries: EntryTally) -> Sequence[str]:
     """Return a line about entries that keep to no schema."""
     return [f"  malformed: {entries.mended} mended, {entries.unreadable} could not be read"]

@@ -9,7 +9,7 @@ structure, including an empty object, the schema itself, and truncated text.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -111,21 +111,27 @@ def _is_json_list(text: str) -> bool:
 
 
 def _validated(value: object, output: type[OutputT]) -> OutputT:
+    """Return the structure in a value: all of it, else what it wraps."""
     if isinstance(value, list) and len(value) != 1:
         raise InvalidReply(f"It held {len(value)} answers in place of one with everything in it.")
-    candidate = next(_structures(value, output), None)
-    if candidate is None:
-        raise InvalidReply(f"It had none of the fields {', '.join(sorted(_names(output)))}.")
+    faults: list[str] = []
+    for candidate in _structures(value, output):
+        try:
+            return _filled(candidate, output)
+        except ValidationError as error:
+            faults.append(_message(error))
+    names = ", ".join(sorted(_names(output)))
+    raise InvalidReply(faults[0] if faults else f"It had none of the fields {names}.")
+
+
+def _filled(candidate: dict[str, Any], output: type[OutputT]) -> OutputT:
+    """Validate an object; a null that must not be one stands for a default."""
     try:
         return _read(candidate, output)
     except ValidationError as error:
-        faults = _faults(error)
-    if not _drop_nulls(candidate, faults):
-        raise InvalidReply(_message(faults))
-    try:
-        return _read(candidate, output)
-    except ValidationError as error:
-        raise InvalidReply(_message(_faults(error))) from None
+        if error.error_count() > _MAX_NULLS or not _drop_nulls(candidate, error.errors()):
+            raise
+    return _read(candidate, output)
 
 
 def _structures(value: object, output: type[BaseModel], depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -144,7 +150,7 @@ def _structures(value: object, output: type[BaseModel], depth: int = 0) -> Itera
     is_schema = isinstance(value.get("properties"), dict) and "properties" not in names
     if not output.model_fields or not names.isdisjoint(value):
         yield value
-    elif not (is_schema and "type" in value and _is_described(value["properties"])):
+    if not (is_schema and "type" in value and _is_described(value["properties"])):
         for inner in value.values():
             yield from _structures(inner, output, depth + 1)
 
@@ -166,13 +172,7 @@ def _read(candidate: dict[str, Any], output: type[OutputT]) -> OutputT:
     return output.model_validate_json(written, extra="ignore")
 
 
-def _faults(error: ValidationError) -> list[ErrorDetails]:
-    if error.error_count() > _MAX_NULLS:
-        raise InvalidReply(f"It had {error.error_count()} faults.") from None
-    return error.errors(include_url=False, include_context=False)
-
-
-def _drop_nulls(candidate: dict[str, Any], faults: list[ErrorDetails]) -> bool:
+def _drop_nulls(candidate: dict[str, Any], faults: Sequence[ErrorDetails]) -> bool:
     """Remove each null field that must not be null; return True if there was any.
 
     Many models write null for a default; a field without one is then reported as missing.
@@ -189,10 +189,11 @@ def _drop_nulls(candidate: dict[str, Any], faults: list[ErrorDetails]) -> bool:
     return bool(nulls)
 
 
-def _message(faults: list[ErrorDetails]) -> str:
-    named = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults[:_MAX_ERRORS]
-    ]
+def _message(error: ValidationError) -> str:
+    if error.error_count() > _MAX_NULLS:
+        return f"It had {error.error_count()} faults."
+    faults = error.errors(include_url=False, include_context=False)[:_MAX_ERRORS]
+    named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults]
     return "; ".join(named)[:_MAX_FAULT_CHARS] + "."
 
 

@@ -73,7 +73,7 @@ MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
 MendedFlag = Annotated[bool, BeforeValidator(_flag)]
 
 
-class Entry(BaseModel):
+class ModelEntry(BaseModel):
     """One entry of a list."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -84,12 +84,12 @@ class Entry(BaseModel):
         return self.model_dump_json()
 
 
-_Types = Mapping[str, type[Entry]]
+_Types = Mapping[str, type[ModelEntry]]
 """The types of entries, by the names of their lists."""
 
 
 @dataclass(frozen=True)
-class Tally:
+class EntryTally:
     """Numbers of the entries of one list, by what they cost.
 
     Attributes:
@@ -102,8 +102,8 @@ class Tally:
     mended: int = 0
     unreadable: int = 0
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "EntryTally") -> "EntryTally":
+        return EntryTally(
             self.sound + other.sound,
             self.mended + other.mended,
             self.unreadable + other.unreadable,
@@ -123,12 +123,12 @@ class EntriesReply(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    _tallies: dict[str, Tally] = PrivateAttr(default_factory=dict)
+    _tallies: dict[str, EntryTally] = PrivateAttr(default_factory=dict)
     _lost: list[Mapping[str, Any]] = PrivateAttr(default_factory=list)
     _cut: str = PrivateAttr("")
 
     @property
-    def tallies(self) -> Mapping[str, Tally]:
+    def tallies(self) -> Mapping[str, EntryTally]:
         """The entries that were read and lost, by the name of their list."""
         return self._tallies
 
@@ -160,12 +160,12 @@ class EntriesReply(BaseModel):
     def mark_cut(self, words: str) -> None:
         """Note that the reply was cut off; the entry in which it ends is lost."""
         if not self._cut:
-            self.count(next(iter(type(self).model_fields)), Tally(unreadable=1), [{}])
+            self.count(next(iter(type(self).model_fields)), EntryTally(unreadable=1), [{}])
         self._cut = words
 
-    def count(self, name: str, tally: Tally, lost: Sequence[Mapping[str, Any]]) -> None:
+    def count(self, name: str, tally: EntryTally, lost: Sequence[Mapping[str, Any]]) -> None:
         """Add the numbers of a list, and the entries that it has lost."""
-        self._tallies[name] = self._tallies.get(name, Tally()) + tally
+        self._tallies[name] = self._tallies.get(name, EntryTally()) + tally
         self._lost.extend(lost)
 
     @classmethod
@@ -195,14 +195,14 @@ def _entry_types(reply: type[EntriesReply]) -> _Types:
 class _Reading:
     """The entries of one list, read one by one."""
 
-    def __init__(self, kind: type[Entry], raw: Sequence[FoundValue]) -> None:
+    def __init__(self, kind: type[ModelEntry], raw: Sequence[FoundValue]) -> None:
         self._kind, self._raw = kind, raw
-        self.entries: list[Entry] = []
+        self.entries: list[ModelEntry] = []
         self.lost: list[Mapping[str, Any]] = []
-        self.tally = Tally()
+        self.tally = EntryTally()
 
     def read(self) -> Self:
-        kept: dict[object, Entry] = {}
+        kept: dict[object, ModelEntry] = {}
         for one in self._raw[:_MAX_ENTRIES]:
             value = _decoded(one.value) if isinstance(one.value, str) else one.value
             entry = _entry(self._kind, value)
@@ -212,14 +212,14 @@ class _Reading:
             kept.pop(entry.subject, None)
             kept[entry.subject] = entry
             mended = one.is_mended or _is_mended(entry, value)
-            self.tally += Tally(mended=1) if mended else Tally(sound=1)
+            self.tally += EntryTally(mended=1) if mended else EntryTally(sound=1)
         self.lost += [{}] * len(self._raw[_MAX_ENTRIES:])
-        self.tally += Tally(unreadable=len(self.lost))
+        self.tally += EntryTally(unreadable=len(self.lost))
         self.entries = list(kept.values())
         return self
 
 
-def _entry(kind: type[Entry], value: object) -> Entry | None:
+def _entry(kind: type[ModelEntry], value: object) -> ModelEntry | None:
     if not isinstance(value, dict):
         return None
     with suppress(ValidationError):
@@ -229,7 +229,7 @@ def _entry(kind: type[Entry], value: object) -> Entry | None:
     return None
 
 
-def _is_mended(entry: Entry, value: object) -> bool:
+def _is_mended(entry: ModelEntry, value: object) -> bool:
     read = entry.model_dump()
     assert isinstance(value, dict), "an entry was read from it"
     return any(name in read and said != read[name] for name, said in value.items())
@@ -272,7 +272,7 @@ def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]
     return lists or [(name, [value]) for name in _kinds_of(value, types)]
 
 
-def _entries(value: object, kind: type[Entry]) -> Sequence[object] | None:
+def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
     """Return the entries of a field that should be a list of them, or None if it has none."""
     if isinstance(value, str):
         value = _decoded(value)
@@ -289,6 +289,6 @@ def _kinds_of(value: object, types: _Types) -> list[str]:
     return names[:1]
 
 
-def _has_first(value: Mapping[str, Any], kind: type[Entry]) -> bool:
+def _has_first(value: Mapping[str, Any], kind: type[ModelEntry]) -> bool:
     """Return True if an object has the first field of an entry; in a schema, it has no value."""
     return isinstance(value.get(next(iter(kind.model_fields))), str | int)

@@ -10,7 +10,7 @@ import pytest
 from app.adapters.llm.ports import Meter, Prompt
 from app.adapters.llm.replies import CutText, InvalidReply, parse
 from app.adapters.llm.scripted import ScriptedTextModel
-from app.kernel.wire.model_entries import Tally
+from app.kernel.wire.model_entries import EntryTally
 from app.memory.generation.logic.replies import (
     ExtractedFact,
     ExtractedField,
@@ -46,8 +46,8 @@ def told(reply: Facts) -> list[str]:
     return [one.fact for one in reply.facts]
 
 
-def tally(sound: int = 0, mended: int = 0, unreadable: int = 0) -> Tally:
-    return Tally(sound, mended, unreadable)
+def tally(sound: int = 0, mended: int = 0, unreadable: int = 0) -> EntryTally:
+    return EntryTally(sound, mended, unreadable)
 
 
 BOTH = [ONE["fact"], TWO["fact"]]

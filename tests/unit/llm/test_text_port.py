@@ -56,6 +56,13 @@ def calls(meter: Meter) -> int:
         '{"facts": ["likes tea"], "sure": true}',
         {"facts": ["likes tea"], "more": {"deep": [1]}, "id": None},
         {"facts": ["likes tea"], "sure": None},
+        {"answer": TEA},
+        {"result": {"answer": WHOLE}},
+        {"type": "object", "properties": TEA},
+        '{"facts": ["likes tea",],}',
+        '{"facts": [ // all\n"likes tea"]}',
+        "{'facts': ['likes tea'], 'sure': True}",
+        '{"facts": ["likes tea"]',
     ],
 )
 async def test_the_structure_is_found_in_what_is_said(
@@ -242,6 +249,8 @@ class Short(TextReply):
         ("[Ada] met Bob.", "[Ada] met Bob."),
         ('Of course: {"summary": "Ada met Bob."}', "Ada met Bob."),
         ({"summary": "Ada met Bob."}, "Ada met Bob."),
+        ({"summary": {"summary": "Ada met Bob."}}, "Ada met Bob."),
+        ("{'summary': 'Ada met\nBob.'}", "Ada met\nBob."),
     ],
 )
 async def test_prose_is_taken_where_one_text_is_asked_for(

@@ -15,13 +15,13 @@ from typing_extensions import override
 from app.kernel.text import fold
 from app.kernel.wire.model_entries import (
     EntriesReply,
-    Entry,
     MendedFlag,
     MendedJson,
     MendedNumber,
     MendedQuote,
     MendedText,
     MendedTexts,
+    ModelEntry,
 )
 
 _UNTOLD = -1
@@ -46,7 +46,7 @@ def _word(said: str) -> str:
     return _NO_LETTERS.sub("", said).casefold()
 
 
-class ExtractedFact(Entry):
+class ExtractedFact(ModelEntry):
     """A fact, with the words it rests on and the line they are in."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["fact", "quote", "line"]})
@@ -73,7 +73,7 @@ _FIELD_ACTIONS = {
 }
 
 
-class ExtractedField(Entry):
+class ExtractedField(ModelEntry):
     """A change of a profile's field, with its value as text.
 
     `add`, `remove` and `change` are about one item of a list; `item` is its key.
@@ -122,7 +122,7 @@ _NONE = frozenset(["none", "noop", "nochange", "nothing", "skip", "ignore", "kee
 """Words for "nothing is to be done": with a memory, it says so already."""
 
 
-class FactVerdict(Entry):
+class FactVerdict(ModelEntry):
     """A judgement of one new fact, and its effect on one memory that was shown.
 
     `memory` is the id of that memory, or, for a request to forget, the number of a new fact. The

@@ -31,7 +31,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 @dataclass(frozen=True)
-class Found:
+class RepeatedWords:
     """The words of a user that a quote repeats.
 
     Attributes:
@@ -79,24 +79,24 @@ class Sources:
         """Time of each turn, if known."""
         return {line.turn: line.time for line in self.lines}
 
-    def find(self, quote: str, claimed: int) -> Found | None:
+    def find(self, quote: str, claimed: int) -> RepeatedWords | None:
         """Return the words of a user that a quote repeats, preferably in the claimed turn."""
         turn = self._turn_of(quote, claimed)
         if turn is not None:
-            return Found(turn, quote)
+            return RepeatedWords(turn, quote)
         unmarked = plain(quote)
         if unmarked != quote and (turn := self._turn_of(unmarked, claimed)) is not None:
-            return Found(turn, unmarked, is_near=True)
+            return RepeatedWords(turn, unmarked, is_near=True)
         return self._near(unmarked, claimed)
 
-    def _near(self, quote: str, claimed: int) -> Found | None:
+    def _near(self, quote: str, claimed: int) -> RepeatedWords | None:
         self._sought.append(claimed)
         if len(self._sought) > _MAX_NEAR_QUOTES:
             return None
         for turn in sorted(self.said, key=lambda turn: turn != claimed):
             words = self._near_words[turn].find(quote)
             if words is not None:
-                return Found(turn, words, is_near=True, is_sure=False)
+                return RepeatedWords(turn, words, is_near=True, is_sure=False)
         return None
 
     @cached_property

@@ -4,36 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prometheus_client import Counter
-
-from app.kernel.wire.model_entries import EntriesReply, Tally
+from app.kernel.wire.model_entries import EntriesReply, EntryTally
 from app.memory.generation.logic.outcomes import Dropped
-
-_ENTRIES = Counter(
-    "memory_bank_model_entries_total",
-    "Entries that models wrote for generations, by list (facts, fields, verdicts) and reading:"
-    " SOUND, MENDED where it was malformed but could be read, UNREADABLE where it was lost.",
-    ["model", "list", "reading"],
-)
+from app.memory.generation.services.generation import MODEL_ENTRIES
 
 
 @dataclass
 class EntryCounts:
     """The entries of all replies of one generation, by the name of their list."""
 
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, EntryTally] = field(default_factory=dict)
 
     def add(self, model_id: str, reply: EntriesReply) -> None:
         """Count the entries of a reply that is used."""
         for name, tally in reply.tallies.items():
-            self.tallies[name] = self.tallies.get(name, Tally()) + tally
+            self.tallies[name] = self.tallies.get(name, EntryTally()) + tally
             readings = {
                 "SOUND": tally.sound,
                 "MENDED": tally.mended,
                 "UNREADABLE": tally.unreadable,
             }
             for reading, number in readings.items():
-                _ENTRIES.labels(model_id, name, reading).inc(number)
+                MODEL_ENTRIES.labels(model_id, name, reading).inc(number)
 
     def details(self) -> Mapping[str, Any]:
         """Return the metadata of the operation, without zeros."""

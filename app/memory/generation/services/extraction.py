@@ -171,14 +171,16 @@ async def by_model(
 
 @dataclass(frozen=True)
 class _Reading:
-    """One chunk of a conversation, to be read by a model."""
+    """One chunk of a conversation, to be read by a model.
+
+    `may_halve` is True if a reply that is cut off leads to two calls, for the halves of the chunk.
+    """
 
     model: TextModel
     material: Material
     piece: Sequence[TranscriptLine]
     files: Sequence[_File]
     may_halve: bool = True
-    """Whether a reply that was cut off leads to two calls for the halves of the chunk."""
 
     async def into(self, result: Extracted, meter: Meter) -> None:
         """Ask the model, and add the results that can be believed."""

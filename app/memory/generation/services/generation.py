@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
+from prometheus_client import Counter
+
 from app.adapters.db.session import Session
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
@@ -43,6 +45,13 @@ from app.platform.usage.logic import costs
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
 
+MODEL_ENTRIES = Counter(
+    "memory_bank_model_entries_total",
+    "Entries that models wrote for generations, by list (facts, fields, verdicts) and reading:"
+    " SOUND, MENDED where it was malformed but could be read, UNREADABLE where it was lost.",
+    ["model", "list", "reading"],
+)
+"""Declared where servers load it, too: all processes have the same metrics."""
 GENERATE: Final = "generation.generate"
 """Kind of the operation that generates memories."""
 MASKED_FIELDS = {
