@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from time import process_time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -423,3 +424,13 @@ def test_a_request_in_pasted_text_has_to_be_confirmed() -> None:
     assert is_doubtful(got)
     given = sources("A: Forget my job.", "Thanks.")
     assert reasons(found(given, "my job", "Forget my job", forget=True)) == ["NO_QUOTE"]
+
+
+def test_near_quotes_of_hostile_texts_take_little_time() -> None:
+    given = sources(*("abc"[n % 2 :] * 1_300 for n in range(40)))
+    began = process_time()
+
+    for n in range(300):
+        found(given, "I like tea.", "aabc" * (20 + n % 50))
+
+    assert process_time() - began < 20

@@ -7,6 +7,7 @@ its place.
 import html
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -23,9 +24,12 @@ _LEAST_SIGNS = 4
 """Shortest quote that is looked for: in letters, and in a script of more signs than ASCII."""
 _MAX_QUOTE, _MAX_LINE = 400, 4_000
 """Characters of a quote and of a line that are compared."""
+_MAX_EFFORT = 150_000
+"""As much as 400 letters of English take among 4,000."""
 _LEAST_RUN = 3
 """Characters that must follow each other to count as repeated."""
 _LEAST_SHARE = 0.8
+_LEAST_PAIRS = 0.64
 _CHARS_PER_RUN = 6
 
 
@@ -61,6 +65,8 @@ class NearWords:
             return None
         if not self._numbers.issuperset(_NUMBER.findall(quote)) or not self._may_have(wanted):
             return None
+        if self.effort(quote) > _MAX_EFFORT:
+            return None
         matcher = SequenceMatcher(None, letters, wanted, autojunk=False)
         runs = [run for run in matcher.get_matching_blocks() if run.size >= _LEAST_RUN]
         share = sum(run.size for run in runs) / len(wanted)
@@ -69,12 +75,20 @@ class NearWords:
         first, last = places[runs[0].a], places[runs[-1].a + runs[-1].size - 1]
         return _whole_words(self.text, first, last + 1)
 
+    def effort(self, quote: str) -> int:
+        """Return a number in proportion to the time of a search: the pairs of equal letters."""
+        wanted = Counter(_letters(quote[:_MAX_QUOTE])[0])
+        pairs = sum(count * self._counts[letter] for letter, count in wanted.items())
+        return pairs + _MAX_QUOTE
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(self._letters[0])
+
     def _may_have(self, wanted: str) -> bool:
         """Return True if most pairs of letters are in the text; it spares a long comparison."""
         pairs = _pairs(wanted)
-        return sum(pair in self._pairs for pair in pairs) >= _LEAST_SHARE * _LEAST_SHARE * len(
-            pairs
-        )
+        return sum(pair in self._pairs for pair in pairs) >= _LEAST_PAIRS * len(pairs)
 
 
 def _pairs(letters: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Lookup of quotes in a chunk of a conversation (pure)."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,8 +25,9 @@ _SHORT_QUOTE_CHARS = 40
 """Most words and characters of a quote that is read together with the words before it."""
 _MAX_ANSWERED_CHARS = 200
 """Characters of what a quote answers, from the end: there it is asked."""
-_MAX_NEAR_QUOTES = 200
-"""Quotes of one reply that are looked for nearly."""
+_EFFORT = "effort"
+_MAX_EFFORT = 3_000_000
+"""Pairs of letters that are compared for the near quotes of one reply: seconds at most."""
 _MAX_LINE_CHARS = 9
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
@@ -90,11 +92,12 @@ class Sources:
         return self._near(unmarked, claimed)
 
     def _near(self, quote: str, claimed: int) -> RepeatedWords | None:
-        self._sought.append(claimed)
-        if len(self._sought) > _MAX_NEAR_QUOTES:
-            return None
         for turn in sorted(self.said, key=lambda turn: turn != claimed):
-            words = self._near_words[turn].find(quote)
+            line = self._near_words[turn]
+            self._spent[_EFFORT] += line.effort(quote)
+            if self._spent[_EFFORT] > _MAX_EFFORT:
+                return None
+            words = line.find(quote)
             if words is not None:
                 return RepeatedWords(turn, words, is_near=True, is_sure=False)
         return None
@@ -104,9 +107,9 @@ class Sources:
         return {turn: NearWords(text) for turn, text in self.said.items()}
 
     @cached_property
-    def _sought(self) -> list[int]:
-        """The turns in which quotes were looked for that nobody said so."""
-        return []
+    def _spent(self) -> Counter[str]:
+        """The effort that was spent on quotes that nobody said exactly."""
+        return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:
         """Return the turn in which a user said the words, preferably the claimed one, or None."""
