@@ -80,7 +80,7 @@ class ModelEntry(BaseModel):
 
     @property
     def subject(self) -> object:
-        """The part of it that tells it from others; of several with the same, the last counts."""
+        """The part that tells it from others; of several objects with the same, the last counts."""
         return self.model_dump_json()
 
 
@@ -112,10 +112,14 @@ class EntryTally:
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A JSON value in a reply; `is_mended` is True if it was only nearly JSON."""
+    """A JSON value in a reply; `is_mended` is True if it was only nearly JSON.
+
+    `number` is the place of the object that holds it.
+    """
 
     value: Any
     is_mended: bool = False
+    number: int = 0
 
 
 class EntriesReply(BaseModel):
@@ -173,10 +177,10 @@ class EntriesReply(BaseModel):
         """Return the structure of all values together, or None if none of them is a part of it."""
         types = _entry_types(cls)
         raw: dict[str, list[FoundValue]] = {}
-        for one in found:
+        for number, one in enumerate(found):
             for name, entries in _lists_in(one.value, types):
                 raw.setdefault(name, []).extend(
-                    FoundValue(entry, one.is_mended) for entry in entries
+                    FoundValue(entry, one.is_mended, number) for entry in entries
                 )
         if not raw:
             return None
@@ -202,15 +206,23 @@ class _Reading:
         self.tally = EntryTally()
 
     def read(self) -> Self:
-        kept: dict[object, ModelEntry] = {}
-        for one in self._raw[:_MAX_ENTRIES]:
+        kept: dict[int, ModelEntry] = {}
+        about: dict[object, tuple[int, list[int]]] = {}
+        for at, one in enumerate(self._raw[:_MAX_ENTRIES]):
             value = _decoded(one.value) if isinstance(one.value, str) else one.value
             entry = _entry(self._kind, value)
             if entry is None:
                 self.lost.append(value if isinstance(value, dict) else {})
                 continue
-            kept.pop(entry.subject, None)
-            kept[entry.subject] = entry
+            number, places = about.get(entry.subject, (one.number, []))
+            if number != one.number:
+                # Said again in a later object: a repetition, or a correction.
+                for place in places:
+                    del kept[place]
+                places = []
+            about[entry.subject] = (one.number, places)
+            places.append(at)
+            kept[at] = entry
             mended = one.is_mended or _is_mended(entry, value)
             self.tally += EntryTally(mended=1) if mended else EntryTally(sound=1)
         self.lost += [{}] * len(self._raw[_MAX_ENTRIES:])
