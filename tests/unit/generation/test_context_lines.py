@@ -46,7 +46,10 @@ def test_of_a_long_line_before_a_new_one_the_end_is_shown() -> None:
 def test_a_quote_in_a_new_line_and_in_a_known_one_is_of_the_new_one() -> None:
     lines = (TranscriptLine(0, True, "Yes.", is_context=True), TranscriptLine(1, True, "Yes."))
     guide = Guide((), third_person=False, examples=(), now=NOW, time_zone=UTC)
-    assert Sources(lines, guide).turn_of("Yes.", 7) == 1
+    for quote in ("Yes.", "U: Yes."):
+        found = Sources(lines, guide).find(quote, 7)
+        assert found is not None
+        assert found.turn == 1
 
 
 class _Known(dict[bytes, datetime]):

@@ -1,7 +1,7 @@
 """Lookup of quotes in a chunk of a conversation (pure)."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -92,7 +92,7 @@ class Sources:
         return self._near(unmarked, claimed)
 
     def _near(self, quote: str, claimed: int) -> RepeatedWords | None:
-        for turn in sorted(self.said, key=lambda turn: turn != claimed):
+        for turn in self._in_order(self.said, claimed):
             line = self._near_words[turn]
             self._spent[_EFFORT] += line.effort(quote)
             if self._spent[_EFFORT] > _MAX_EFFORT:
@@ -120,9 +120,12 @@ class Sources:
             return next((turn for turn, text in self.said.items() if fold(text) == wanted), None)
         if len(wanted) < _WHOLE_WORDS_BELOW and wanted.isascii():
             wanted = f" {wanted} "
-        # What was said anew counts before what was read already.
-        turns = sorted(self._folded, key=lambda turn: (turn != claimed, turn in self.context))
+        turns = self._in_order(self._folded, claimed)
         return next((turn for turn in turns if wanted in self._folded[turn]), None)
+
+    def _in_order(self, turns: Iterable[int], claimed: int) -> list[int]:
+        """Return turns in the order of trust: the claimed one, new ones, those read before."""
+        return sorted(turns, key=lambda turn: (turn != claimed, turn in self.context))
 
     def day(self, turn: int) -> date:
         """Return the day of a turn; today if the turn has no time."""

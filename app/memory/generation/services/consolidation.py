@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.kernel.text import clean, fold, without_format
+from app.kernel.text import fold, without_format
 from app.language.dates import moment_in
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
