@@ -25,7 +25,6 @@ from app.adapters.allocator import GARBAGE
 from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -42,6 +41,7 @@ from tests.support.clusters import Template, fill
 from tests.support.copies import EMPTIED, FILLED_BY_ITSELF
 from tests.support.documented import CHECKED
 from tests.support.model_server import ModelServer, model_server
+from tests.support.scripted_models import ScriptedEmbedder
 
 # Nothing that imports and collection make is garbage.
 gc.disable()

@@ -19,7 +19,6 @@ from typing import Any
 from fastapi import FastAPI
 from typing_extensions import override
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.audit import Audited, Auditor
 from app.kernel.errors import ServiceError
 from app.process.main import create_app
@@ -28,6 +27,7 @@ from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call
+from tests.support.scripted_models import ScriptedEmbedder
 
 _KEY = "audit-benchmark-admin-key"
 _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json"))

@@ -23,13 +23,13 @@ from typing_extensions import override
 
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.memory.bulk.schemas import MAX_BATCH
 from app.process.main import create_app
 from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
+from tests.support.scripted_models import ScriptedEmbedder
 
 _KEY = "bulk-benchmark-admin-key"
 _HEADERS = [(b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json")]

@@ -18,7 +18,6 @@ from urllib.parse import urlencode
 
 from fastapi import FastAPI
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.wire.scalars import format_timestamp
 from app.process.main import create_app
 from app.process.serving import open_process, run
@@ -26,6 +25,7 @@ from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.console.bank import VALUES, fill
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Answer, Sent, call
+from tests.support.scripted_models import ScriptedEmbedder
 
 _OF_MEMORY = 10
 _KEY = "console-benchmark-admin-key"

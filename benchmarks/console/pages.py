@@ -21,7 +21,6 @@ import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.adapters.inprocess import SURFACE
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.home import FOLDER, SOCKETS
 from app.adapters.postgres.server import url_of
 from app.process.main import create_app
@@ -32,6 +31,7 @@ from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.console import browser, sign_in
 from tests.support.heavy import p99
 from tests.support.live import KEY, live_server
+from tests.support.scripted_models import ScriptedEmbedder
 
 _PAGES = {"overview": "", "memories": "/memories", "revisions": "/revisions"}
 _LISTS = ("memories", "revisions")

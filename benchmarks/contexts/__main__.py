@@ -19,12 +19,12 @@ import numpy as np
 
 from app.adapters.allocator import keep_what_is_there
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
 from benchmarks.contexts.holds import report_holds
 from benchmarks.surroundings import data_folder, unread_logs
+from tests.support.scripted_models import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 
 _SIZES = (100, 1_000, 10_000)
 _FOR_BUFFERS = 50

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing_extensions import override
 
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from benchmarks.overhead.timeline import Timeline
 from tests.support.scripted import SecondPrompt, verdict, verdicts
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
 _LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
 _REPLACED = (

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from app.adapters.llm.scripted import ScriptedEmbedder
+from tests.support.scripted_models import ScriptedEmbedder
 
 DIMENSIONS = 384
 _SUBSPACE = 24

@@ -18,13 +18,13 @@ import psycopg
 from fastapi import FastAPI
 from psycopg import sql
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.process.main import create_app
 from app.process.serving import open_process, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call
+from tests.support.scripted_models import ScriptedEmbedder
 
 _KEY = "totals-admin-key"
 _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json"))

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.db.spread import RowSearch
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock, SystemClock
 from app.memory.reembedding.services.work import Backlog
@@ -25,6 +24,7 @@ from tests.support.embedding import (
 )
 from tests.support.keys import client_with
 from tests.support.operations import create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.slow_writes import SlowWriter
 from tests.support.sweeping import sweep
 from tests.support.workers import without_worker

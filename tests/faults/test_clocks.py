@@ -16,7 +16,6 @@ from structlog.testing import capture_logs
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.clock import Clock, SystemClock
@@ -38,6 +37,7 @@ from tests.support.ingestion import IDLE, TEA, ingest
 from tests.support.keys import client_with
 from tests.support.live import free_port
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.workers import own_database, worker
 
 _DAYS = timedelta(days=3)

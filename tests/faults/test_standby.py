@@ -12,7 +12,6 @@ from sqlalchemy import text
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
@@ -25,6 +24,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.keys import client_with
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.llm.factory import embedders_with
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.files import open_private, try_lock
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -33,6 +32,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support import forks
 from tests.support.forks import Process
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.variables import with_constants
 
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]

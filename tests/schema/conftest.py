@@ -10,13 +10,13 @@ from sqlalchemy import make_url
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.keys import client_with
+from tests.support.scripted_models import ScriptedEmbedder
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from sqlalchemy import event, true
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
 from app.kernel.scopes import scope_hash
@@ -29,6 +28,7 @@ from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
 from tests.schema.test_plans import Statement, nodes
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sweeping import batch, sweep
 
 _BEFORE = "c4a7e21b0900"

@@ -16,7 +16,6 @@ from sqlalchemy import event
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.access.services.access import AccessService
@@ -24,6 +23,7 @@ from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
 from tests.support.keys import make_key
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.seeding import DIMENSIONS, ENGINES, MEMORIES, SCOPES, seed
 
 ENGINE = "http://test/v1/reasoningEngines/7"

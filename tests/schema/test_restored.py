@@ -12,7 +12,6 @@ from sqlalchemy import text
 from app.adapters.db import migrate, schema
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.files import find_binaries, postgres_program
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
@@ -30,6 +29,7 @@ from tests.support.bank import ok
 from tests.support.commands import command, sentence
 from tests.support.errors import refusal
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.tasks import store, text_output
 
 _KEY = "foreign key fk_memory_vectors_memories of memory_vectors"

@@ -14,7 +14,6 @@ from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.db.spread import ChangeKeys, FindRows
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
 from app.memory.retention import jobs
@@ -24,6 +23,7 @@ from app.platform.sessions.store import erasure as sessions
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
 from tests.schema.test_plans import Statement, explained, nodes
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sweeping import batch
 
 _SEED = """

@@ -14,7 +14,6 @@ from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.platform.operations.services.runner import Runner
@@ -23,6 +22,7 @@ from app.process.worker import make_runner
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.keys import client_with
+from tests.support.scripted_models import ScriptedEmbedder
 
 NEW = "scripted/2"
 OLD = ScriptedEmbedder.model_id

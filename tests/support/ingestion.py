@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedQuery
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.operations import USER, path_of
 from tests.support.scripted import fact
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedQuery
 
 TEA = "I like green tea."
 OSLO = "I live in Oslo."

@@ -14,7 +14,6 @@ from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.access.services.access import AccessService
@@ -26,6 +25,7 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.asgi import JSON, Sent, call
 from tests.support.copies import EMPTIED
+from tests.support.scripted_models import ScriptedEmbedder
 
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 _KEY = "ledger-bench-admin-key"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from tests.support.scripted import SecondPrompt, fact, forget, verdict
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
 Json = dict[str, Any]
 

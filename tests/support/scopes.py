@@ -8,8 +8,8 @@ import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.scopes import scope_hash
+from tests.support.scripted_models import ScriptedEmbedder
 
 MANY = {"user_id": "many"}
 _INSERT = b"""

@@ -3,7 +3,6 @@
 import asyncio
 from contextvars import Context
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFields
@@ -15,6 +14,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from tests.support.embedding import OLD
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 
 FIRST = EngineName("default", "local", 1)
 

@@ -7,9 +7,9 @@ import httpx
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.kernel.errors import Reason, Unavailable
 from tests.support.bank import Json, ok
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 from tests.support.sessions import event, new_path
 
 BY_THREE = {"strategy": "every_n", "every": 3}

@@ -4,7 +4,6 @@ from typing import Any
 
 import httpx
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
 from app.memory.reembedding.services.work import Backlog
@@ -12,6 +11,7 @@ from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, 
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.cases import in_one_test
 from tests.support.operations import create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 
 GONE_SCOPE = "No such scope for this key, which is restricted to certain values of: {}."
 

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
 from app.platform.operations.services.runner import Runner
@@ -29,6 +28,7 @@ from tests.support.bank import (
     retrieved,
 )
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import ask
 
 _TYPE = "type.googleapis.com/google.cloud.aiplatform.v1beta1."

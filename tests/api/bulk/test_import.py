@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.errors import Reason
 from app.memory.bulk.logic.chunks import CHUNK_LINES
 from app.memory.memories.store.tables import MemoryRow
@@ -22,6 +21,7 @@ from tests.support.asgi import ADMIN
 from tests.support.audit import events
 from tests.support.bank import BAD, ENGINE, ENGINE_URL, Json, count, listed, ok, refusal
 from tests.support.operations import USER, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import undo, undone
 
 _NDJSON = {"content-type": "application/x-ndjson"}

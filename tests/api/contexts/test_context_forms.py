@@ -4,10 +4,10 @@ from typing import Any
 
 import httpx
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from tests.support.bank import Json, field_of, ok
 from tests.support.contexts import context, exchange, said, talk
 from tests.support.operations import create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sessions import new_path
 
 _CALL: Json = {"functionCall": {"id": "c1", "name": "find", "args": {"q": "12A"}}}

@@ -6,13 +6,13 @@ import httpx
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
 from tests.support.bank import Json, refusal
 from tests.support.contexts import HALF, context, exchange, of_exchanges, said, talk
 from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sessions import new_path
 
 _TEA, _SEAT = "I drink tea.", "I sit at the window."

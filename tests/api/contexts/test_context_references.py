@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, ok
 from tests.support.contexts import context, ranges, said, shown, talk
 from tests.support.operations import USER
 from tests.support.scripted import fact, written_by
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 from tests.support.sessions import new_path
 from tests.support.summaries import BY_THREE, summaries
 from tests.support.tasks import process, text_output

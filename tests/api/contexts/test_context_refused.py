@@ -5,7 +5,6 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.conversation.summaries.services import material
 from tests.support.bank import BAD, ENGINE_URL, field_of, ok, refusal
 from tests.support.cases import in_one_test
@@ -19,6 +18,7 @@ from tests.support.contexts import (
     said,
     talk,
 )
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sessions import new_path
 
 _BAD: list[tuple[dict[str, Any], str]] = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 
 @pytest.fixture

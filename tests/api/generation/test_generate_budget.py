@@ -7,7 +7,6 @@ import pytest
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Usage
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -17,6 +16,7 @@ from tests.support.engines import API, create_engine
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory
 from tests.support.scripted import facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 from tests.support.usage import record
 
 TEA, COFFEE = "I like tea.", "I like coffee."

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
@@ -19,6 +18,7 @@ from tests.support.operations import USER, create_memory, path_of
 from tests.support.restores import GZIP
 from tests.support.rows import rows_with
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 from tests.support.undo import undo
 
 TEA = "I like tea."

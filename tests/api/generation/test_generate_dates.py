@@ -5,7 +5,6 @@ import pytest
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.operations.services.runner import Runner
@@ -13,6 +12,7 @@ from app.process.worker import make_runner
 from tests.support.bank import Json, listed
 from tests.support.generation import run, said
 from tests.support.scripted import facts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 EDGES = pytest.mark.parametrize(
     ("time", "zone"),

@@ -10,7 +10,6 @@ from sqlalchemy import select
 from app.adapters.db.session import Database
 from app.adapters.llm.factory import open_models
 from app.adapters.llm.ports import Usage
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import Internal, Reason, Unavailable
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -36,6 +35,7 @@ from tests.support.model_server import (
 )
 from tests.support.operations import USER, create_memory
 from tests.support.scripted import facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 TEA, COFFEE = "I like tea.", "I like coffee."
 TOLD = facts(TEA)

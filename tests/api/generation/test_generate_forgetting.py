@@ -5,13 +5,13 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import listed
 from tests.support.embedding import NewEmbedder, changed
 from tests.support.generation import actions, run, said
 from tests.support.operations import create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import undo, undone
 
 MALTA, TRIP = "I sail to Malta.", "Please forget the trip."

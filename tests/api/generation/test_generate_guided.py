@@ -5,7 +5,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -13,6 +12,7 @@ from tests.support.bank import Json, configure, history, listed, ok
 from tests.support.generation import events, given, run, said
 from tests.support.operations import path_of
 from tests.support.scripted import fact, facts, field, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 TEA = "I like tea."
 DRINKS = {"label": "drinks", "description": "what the user drinks"}

@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.memory.generation.logic.replies import FactVerdicts
 from app.memory.memories.store.tables import MemoryRow
@@ -27,6 +26,7 @@ from tests.support.engines import API, create_engine
 from tests.support.generation import events, run, said
 from tests.support.operations import USER, create_memories, create_memory
 from tests.support.scripted import fact, facts, forget, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 
 OTHER = {"user_id": "other"}
 STORED = [

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.retrieval.jobs import IndexSweep
@@ -14,6 +13,7 @@ from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.operations import generate
 from tests.support.scopes import MANY, fill
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.statements import statements_on
 
 COUNT = 120

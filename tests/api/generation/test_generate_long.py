@@ -8,7 +8,6 @@ from sqlalchemy import select
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Attachment
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -16,6 +15,7 @@ from app.settings.settings import Settings
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import events, run, said, start
 from tests.support.scripted import confirmed, facts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 TEA = "I like tea."
 IMAGE = base64.b64encode(b"\x89PNG secret bytes").decode()

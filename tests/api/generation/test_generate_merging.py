@@ -3,7 +3,6 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
@@ -11,6 +10,7 @@ from tests.support.bank import Json, configure, history, id_of, listed, ok
 from tests.support.generation import actions, given, run, said
 from tests.support.operations import create_memories, create_memory, path_of
 from tests.support.scripted import fact, facts, forget, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 TEA, COFFEE = "I like tea.", "I like coffee."
 BOTH = "I like tea and coffee."

@@ -3,12 +3,12 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import given, run, said
 from tests.support.scripted import confirmed, fact, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
@@ -20,6 +19,7 @@ from tests.support.bank import ENGINE_URL, GONE, Json, configure, count, listed,
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 PARIS, BERLIN = "I live in Paris.", "I live in Berlin."
 TEA = "I like green tea."

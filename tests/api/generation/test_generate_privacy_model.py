@@ -3,13 +3,13 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import configure, id_of, listed, ok
 from tests.support.generation import given, run, said
 from tests.support.operations import create_memory
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 CARD = "4111 1111 1111 1111"
 TEA = "I like tea 4111 1111."

@@ -3,7 +3,6 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
@@ -13,6 +12,7 @@ from tests.support.generation import changes, run, said
 from tests.support.operations import path_of
 from tests.support.profiles import keep_profiles, profile_of
 from tests.support.scripted import fact, field, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 SCHEMA = {
     "type": "object",

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -18,6 +17,7 @@ from tests.support.generation import given, run, said
 from tests.support.ingestion import ended, event, ingest, rule
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 from tests.support.sessions import append, new_path
 
 TEA, OSLO, DOG = "I like tea.", "I live in Oslo.", "My dog is called Rex."

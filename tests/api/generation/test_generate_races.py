@@ -7,11 +7,11 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, history, listed, ok, refusal, roll_back
 from tests.support.generation import given, said, start
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 TEA = "I like green tea."
 ENGINE_URL = "http://test/v1/reasoningEngines/1"

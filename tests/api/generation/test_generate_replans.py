@@ -8,7 +8,6 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.generation.logic.replies import FactVerdicts
@@ -17,6 +16,7 @@ from tests.support.bank import Json, history, listed, ok
 from tests.support.generation import said, start
 from tests.support.operations import create_memory, path_of
 from tests.support.scripted import facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 TEA, COFFEE, BOTH = "I like tea.", "I like coffee.", "I like tea and coffee."
 

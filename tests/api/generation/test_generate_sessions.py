@@ -5,7 +5,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -15,6 +14,7 @@ from tests.support.cases import in_one_test
 from tests.support.errors import violations
 from tests.support.generation import actions, run
 from tests.support.scripted import fact, facts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 from tests.support.sessions import append, create_session, new_path
 
 TEA, HOME = "I like tea.", "I live in Oslo."

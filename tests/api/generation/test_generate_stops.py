@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt, Usage
-from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import BadGateway, Reason, Unavailable
@@ -24,6 +23,7 @@ from tests.support.engines import FIRST
 from tests.support.generation import said, start
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.scripted import facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedEmbedder, ScriptedTextModel
 
 TEA, COFFEE, BOTH = "I like tea.", "I like coffee.", "I like tea and coffee."
 

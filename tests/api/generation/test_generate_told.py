@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -18,6 +17,7 @@ from tests.support.ingestion import ended, ingest
 from tests.support.operations import create_memory, path_of
 from tests.support.rows import rows_with
 from tests.support.scripted import confirmed, fact, facts, forget, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 _CANARY = "zebrafish-4711"
 _REQUEST = f"Please forget my {_CANARY}."

@@ -8,13 +8,13 @@ import pytest
 from prometheus_client import REGISTRY
 
 from app.adapters.llm.replies import CutText
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import run, said, start
 from tests.support.operations import create_memory
 from tests.support.scripted import confirmed, fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 TEA, OSLO, CELLO = "I like green tea.", "I live in Oslo.", "I play the cello."
 TALK = (TEA, OSLO, CELLO)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, configure, ok
 from tests.support.generation import run, said
 from tests.support.operations import USER
 from tests.support.scripted import written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 TEXTS: Json = {"type": "array", "items": {"type": "string"}}
 CUSTOMER: Json = {

@@ -8,7 +8,6 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -18,6 +17,7 @@ from tests.support.generation import run, said
 from tests.support.operations import USER, path_of
 from tests.support.profiles import keep_profiles, profile_of
 from tests.support.scripted import field, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 EARLY, LATE, LATEST = "2024-01-05T10:00:00Z", "2025-11-20T10:00:00Z", "2025-12-24T10:00:00Z"
 CARD = "4111 1111 1111 1111"

@@ -6,7 +6,6 @@ import httpx
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.generation.store.tables import ReadLineRow
@@ -15,6 +14,7 @@ from app.process.worker import make_runner
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import run
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 OSLO, CELLO, TEA = "I live in Oslo.", "I play the cello.", "I like green tea."
 TALK = (OSLO, CELLO, TEA, "Good night then.")

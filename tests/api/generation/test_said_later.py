@@ -2,13 +2,13 @@
 
 import httpx
 
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import run
 from tests.support.scripted import fact, facts, verdict, verdicts, written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 EARLY, LATE = "2024-01-05T10:00:00Z", "2025-11-20T10:00:00Z"
 """Both before the clock of the tests."""

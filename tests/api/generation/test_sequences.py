@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -18,6 +17,7 @@ from tests.support.obedient_model import obedient_model, obeyed
 from tests.support.operations import USER
 from tests.support.restores import GZIP
 from tests.support.scripted import written_by
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 from tests.support.telling import (
     IDS,
     NEITHER,

@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, Reason, Unavailable
@@ -18,6 +17,7 @@ from tests.support.bank import Json, listed
 from tests.support.faults import CUT, trigger
 from tests.support.ingestion import ended, event, hears, ingest, read, rule, runs_after
 from tests.support.scripted import written_by
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
 POISON = "I like poison."
 REFUSED = FailedPrecondition("The provider refuses the request.", Reason.MODEL_REFUSED)

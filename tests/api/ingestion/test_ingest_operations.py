@@ -11,7 +11,6 @@ import pytest
 from app.adapters.db.session import Database
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Usage
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
@@ -38,6 +37,7 @@ from tests.support.ingestion import (
 )
 from tests.support.operations import path_of
 from tests.support.queue import overwrite, stored
+from tests.support.scripted_models import ScriptedTextModel
 from tests.support.sweeping import sweep
 from tests.support.undo import undo
 from tests.support.usage import record

@@ -4,13 +4,13 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, listed
 from tests.support.ingestion import IDLE, ended, event, events_of, hears, ingest, read, rule
 from tests.support.scripted import written_by
+from tests.support.scripted_models import ScriptedTextModel
 
 _ROOM = 3_000
 

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.memory.generation.services import extraction
 from app.platform.operations.services.runner import Runner
@@ -20,6 +19,7 @@ from tests.support.ingestion import (
     ingest,
 )
 from tests.support.scripted import written_by
+from tests.support.scripted_models import ScriptedTextModel
 
 IMAGE = base64.b64encode(b"an image" * 100).decode()
 

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import select, update
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
@@ -42,6 +41,7 @@ from tests.support.bank import (
 from tests.support.errors import refusal as refused
 from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import skipped, undo, undone
 
 NOT_DELETED = (*TAKEN, Reason.NOT_DELETED)

@@ -10,7 +10,6 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
@@ -22,6 +21,7 @@ from tests.support.generation import run
 from tests.support.generation import said as said_by_user
 from tests.support.keys import client_with
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 _APART = timedelta(seconds=20)
 Write = Callable[[httpx.AsyncClient, str], Awaitable[object]]

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.runner import Runner
@@ -17,6 +16,7 @@ from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.generation import run, said, start
 from tests.support.operations import USER
+from tests.support.scripted_models import Reply, ScriptedTextModel
 
 _PRICED, _UNPRICED = "scripted:priced", "scripted:unpriced"
 _TEA = "I like tea."

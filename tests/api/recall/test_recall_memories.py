@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
@@ -22,6 +21,7 @@ from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory
 from tests.support.scripted import written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 from tests.support.sessions import events, new_path
 
 SCOPE = {"user_id": "42"}

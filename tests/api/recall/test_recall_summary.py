@@ -11,7 +11,6 @@ from sqlalchemy import select
 from app.adapters.db.session import Database
 from app.adapters.llm.factory import open_models
 from app.adapters.llm.ports import Usage
-from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
@@ -24,6 +23,7 @@ from tests.support.contexts import said, talk
 from tests.support.errors import refusal
 from tests.support.model_server import ModelServer, status
 from tests.support.scripted import written_by
+from tests.support.scripted_models import Reply, ScriptedTextModel
 from tests.support.sessions import events, new_path
 from tests.support.usage import record
 

@@ -9,7 +9,6 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import (
@@ -39,6 +38,7 @@ from tests.support.bank import (
 from tests.support.embedding import NewEmbedder, changed, stored_vectors, wrong_vectors
 from tests.support.engines import FIRST
 from tests.support.operations import create_memory, generate, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import undo
 
 AWAY = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.db.spread import RowSearch
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
@@ -27,6 +26,7 @@ from tests.support.embedding import (
     wrong_vectors,
 )
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sweeping import sweep
 
 FACTS = ["I like tea.", "I have a dog.", "I live in Rome.", "I play chess.", "I speak Dutch."]

@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from app.adapters.db.spread import RowSearch
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFields
@@ -26,6 +25,7 @@ from tests.support.embedding import (
     stored_vectors,
 )
 from tests.support.operations import USER, create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.slow_writes import FIRST, SlowWriter
 from tests.support.sweeping import sweep
 

@@ -7,7 +7,6 @@ import pytest
 from typing_extensions import override
 
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.memory.memories.store.tables import UnembeddedRow
@@ -18,6 +17,7 @@ from app.memory.reembedding.store.repository import MemorySpan
 from tests.support.bank import Json, count, ok, retrieve
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 FACTS = ["I like tea.", "I have a dog.", "I live in Rome.", "I play chess.", "I speak Dutch."]
 QUERY = {"similaritySearchParams": {"searchQuery": "Do I play chess?", "topK": 1}}

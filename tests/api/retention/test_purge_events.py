@@ -6,7 +6,6 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
@@ -15,6 +14,7 @@ from app.process.worker import make_runner
 from tests.support.bank import ENGINE_URL, Json, count, listed, ok, refusal
 from tests.support.ingestion import IDLE, OSLO, TEA, ended, event, hears, ingest, read, rule
 from tests.support.scripted import written_by
+from tests.support.scripted_models import ScriptedTextModel
 
 FOR_GOOD = {"force": True, "permanent": True}
 SOFTLY = {"force": True}

@@ -9,11 +9,11 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from app.adapters.llm.ports import Prefixes
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok, retrieve
 from tests.support.operations import USER, create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 
 GERMAN = "Ich wohne mit der Schwester in Kassel."
 ENGLISH = "I live with my sister in Kassel."

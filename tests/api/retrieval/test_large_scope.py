@@ -9,7 +9,6 @@ from sqlalchemy import true
 
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import FixedClock
@@ -21,6 +20,7 @@ from app.memory.retrieval.store.candidates import CandidateQuery, find_candidate
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
 from tests.support.copies import Copies
 from tests.support.operations import USER, create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 
 INDEX = ScopeIndex(384)
 QUERY = "Which green boat was rare, Anna?"

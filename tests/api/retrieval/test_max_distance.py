@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from tests.support.bank import ENGINE_URL, Json, field_of, ok
 from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 
 QUERY = "Where does the user sit?"
 DISTANCES = (0.5, 0.9, 1.2, 1.4)

@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import text, true
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName
@@ -17,6 +16,7 @@ from app.memory.memories.store.changes import ChangeContext, Creation
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.store import nearest
 from app.memory.retrieval.store.nearest import ScopeQuery
+from tests.support.scripted_models import ScriptedEmbedder
 
 SCOPE = {"user_id": "many"}
 MANY = 400

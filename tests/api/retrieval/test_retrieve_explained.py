@@ -5,7 +5,6 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.errors import (
     DeadlineExceeded,
     FailedPrecondition,
@@ -19,6 +18,7 @@ from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, field_of, ok, retrieve, retrieved
 from tests.support.cases import in_one_test
 from tests.support.operations import USER, create_memory
+from tests.support.scripted_models import ScriptedEmbedder
 
 QUERY = "Where does the user sit?"
 SEARCH: Json = {"searchQuery": QUERY, "topK": 9}

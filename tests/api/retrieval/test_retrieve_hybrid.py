@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from tests.support.bank import ENGINE_URL, Json, ok, retrieve, retrieved
 from tests.support.operations import USER, create_memories, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.ranking import Ranking
 from app.settings.settings import Settings
 from tests.support.bank import Json, history, id_of, ok, retrieve, roll_back
 from tests.support.operations import USER, create_memories, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 QUERY = "Where does the user sit?"
 

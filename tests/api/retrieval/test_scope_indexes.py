@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import text, true
 from structlog.testing import capture_logs
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.scopes import scope_hash
@@ -27,6 +26,7 @@ from app.memory.retrieval.store.nearest import (
 from app.settings.settings import Settings
 from tests.support.distributed import used_as_distributed
 from tests.support.scopes import MANY, Filled, fill
+from tests.support.scripted_models import ScriptedEmbedder
 
 COUNT = 120
 QUERY = "Where do I live?"

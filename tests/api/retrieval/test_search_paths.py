@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
@@ -25,6 +24,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, configure, ok
 from tests.support.operations import USER
 from tests.support.paths import AT_ONCE, STEP_BY_STEP, Paths
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.statements import beside_admission, statements_on
 
 AWAY = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)

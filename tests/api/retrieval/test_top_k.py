@@ -16,7 +16,6 @@ import pytest
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.ranking import Ranking
@@ -28,6 +27,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.keys import client_with
 from tests.support.scopes import MANY, Filled, delete, fill
+from tests.support.scripted_models import ScriptedEmbedder
 
 LARGE, MIDDLING, SMALL = 240, 210, 30
 """Memories: with an index, without one but too many to be read whole, and few enough for that."""

@@ -5,13 +5,13 @@ import pytest
 from sqlalchemy import Text, cast, select, update
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, history, ok, retrieved
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 FACTS = ["Die Wohnungen sind teuer.", "My flats are cheap.", "Anna: What a day!"]
 

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import Text, cast, func, select, update
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.language.grams import indexed
 from app.memory.memories.store.tables import MemoryRow
@@ -17,6 +16,7 @@ from tests.support.bank import history, ok, retrieve, retrieved
 from tests.support.cases import in_one_test
 from tests.support.copies import Copies
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 SCRIPTS = json.loads(Path(__file__).with_name("unspaced_words.json").read_text("utf-8"))
 """For each language eight facts, each with three questions that share a word with it."""

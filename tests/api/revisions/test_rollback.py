@@ -6,7 +6,6 @@ from typing import Any
 import httpx
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import (
@@ -27,6 +26,7 @@ from tests.support.bank import (
 )
 from tests.support.operations import create_memory, path_of
 from tests.support.rows import rows_with
+from tests.support.scripted_models import ScriptedEmbedder
 
 FULL: dict[str, Any] = {
     "displayName": "dn",

@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support import generation
@@ -25,6 +24,7 @@ from tests.support.bank import (
 )
 from tests.support.ingestion import OSLO, TEA, ended, ingest
 from tests.support.operations import USER, asked, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import skipped, undo, undone
 
 FULL: dict[str, Any] = {

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName
 from app.kernel.tuning import Tuning
@@ -20,6 +19,7 @@ from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE, Json, listed, ok, retrieved, roll_back
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import skipped, undo, undone
 
 MANY = 1_000

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, FailedPrecondition, Reason
 from app.memory.memories.store.tables import MemoryRow
@@ -19,6 +18,7 @@ from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, history, listed, ok, retrieved
 from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import ask, skipped, undo, undone
 
 

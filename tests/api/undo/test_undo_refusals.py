@@ -5,7 +5,6 @@ from datetime import timedelta
 import httpx
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
@@ -28,6 +27,7 @@ from tests.support.bank import (
 from tests.support.engines import create_engine
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.queue import stored
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.undo import ask, undo
 
 TEA = "I like tea."

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from app.adapters.llm.factory import open_readers
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
@@ -18,6 +17,7 @@ from tests.support.ingestion import ingest
 from tests.support.model_server import ModelServer
 from tests.support.readers import answered, query, readers
 from tests.support.scripted import confirmed, facts, written_by
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 from tests.support.sessions import new_path
 from tests.support.tasks import store, text_output
 

@@ -13,7 +13,6 @@ import pytest
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -30,6 +29,7 @@ from tests.support.engines import API, COLLECTION, FIRST
 from tests.support.errors import refusal
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 
 _METRICS = "http://test/metrics"
 _AWAY = (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)

@@ -11,7 +11,6 @@ import structlog
 from fastapi import FastAPI
 from structlog.typing import EventDict, Processor
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
@@ -20,6 +19,7 @@ from tests.support.cases import in_one_test
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 _CANARY = "zebrafish-4711"
 _FACT = f"I keep a {_CANARY} at home."

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
@@ -21,6 +20,7 @@ from tests.support.distributed import used_as_distributed
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.operations import create_memory, path_of
+from tests.support.scripted_models import ScriptedEmbedder
 
 _HEALTH, _READY, _METRICS = (f"http://test/{name}" for name in ("healthz", "readyz", "metrics"))
 _NOT_READY = (503, "UNAVAILABLE", Reason.NOT_READY)

@@ -16,7 +16,6 @@ from structlog.testing import capture_logs
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, Usage
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources, Sweep
 from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument, Reason, Unavailable
@@ -29,6 +28,7 @@ from tests.conftest import START
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
 from tests.support.queue import KIND, enqueue, overwrite, runner_of
+from tests.support.scripted_models import ScriptedEmbedder
 from tests.support.sockets import SOON_SECONDS
 from tests.support.usage import LOCAL, MINI, record
 

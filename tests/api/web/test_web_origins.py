@@ -10,7 +10,6 @@ import pytest
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
 from app.process.main import create_app
@@ -23,6 +22,7 @@ from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.operations import USER
+from tests.support.scripted_models import ScriptedEmbedder
 
 _REFUSED = (403, "PERMISSION_DENIED", Reason.ORIGIN_NOT_ALLOWED)
 _MISSING = (401, "UNAUTHENTICATED", Reason.CREDENTIAL_MISSING)

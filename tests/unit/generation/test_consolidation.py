@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 import pytest
 
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.language.facts import Candidate, Neighbour
 from app.language.tokens import estimate_tokens_of_bytes
 from app.memory.generation.logic.decisions import Caps
@@ -13,6 +12,7 @@ from app.memory.generation.logic.prompts import MERGE
 from app.memory.generation.services.consolidation import Consolidation, compared
 from app.memory.generation.services.neighbours import NearMemories
 from tests.support.scripted import verdict, verdicts
+from tests.support.scripted_models import ScriptedTextModel
 
 NEAREST = Neighbour("a", 1, "I like green tea.", 0.3, rests_on=datetime(2026, 1, 9, tzinfo=UTC))
 FARTHEST = Neighbour("b", 1, "I like black tea.", 0.6)

@@ -9,7 +9,6 @@ import pytest
 
 from app.adapters.llm.ports import Meter, Prompt
 from app.adapters.llm.replies import CutText, InvalidReply, parse
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.wire.model_entries import EntryTally
 from app.memory.generation.logic.replies import (
     ExtractedFact,
@@ -20,6 +19,7 @@ from app.memory.generation.logic.replies import (
     FactVerdicts,
     Fields,
 )
+from tests.support.scripted_models import ScriptedTextModel
 
 Json = dict[str, Any]
 ONE: Json = {

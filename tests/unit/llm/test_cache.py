@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.adapters.llm.cache import CachedEmbedder
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.guard import transaction_open
+from tests.support.scripted_models import ScriptedEmbedder
 
 
 @pytest.fixture

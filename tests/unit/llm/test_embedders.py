@@ -11,8 +11,8 @@ from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.kernel.guard import transaction_open
+from tests.support.scripted_models import ScriptedEmbedder
 
 TEXTS = [
     "I prefer green tea over coffee.",

@@ -6,11 +6,11 @@ import pytest
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy, check_writer
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.settings.settings import Settings
 from tests.support.encodings import write_encoding
+from tests.support.scripted_models import ScriptedTextModel
 
 _MODEL = ScriptedTextModel([])
 _MODELS = TextModels(_MODEL, {"cheap": _MODEL})

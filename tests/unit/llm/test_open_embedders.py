@@ -6,9 +6,9 @@ from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Prefixes
-from app.adapters.llm.scripted import ScriptedEmbedder
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
+from tests.support.scripted_models import ScriptedEmbedder
 
 _MINILM, _HASH = "all-MiniLM-L6-v2/fp32", "hash-384/1"
 

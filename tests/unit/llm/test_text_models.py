@@ -6,9 +6,9 @@ from app.adapters.llm.factory import open_models
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Attachment, Meter, Prompt
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
+from tests.support.scripted_models import ScriptedTextModel
 from tests.unit.llm.conftest import PROMPT, Likes, Open
 
 VARIABLES = (

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import transaction_open
 from app.kernel.wire.model_text import ModelText, TextReply
 from tests.support.model_server import ModelServer
+from tests.support.scripted_models import ScriptedTextModel
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 
 Scripted = Callable[..., TextModel]

@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 
 from app.adapters.llm.readers import ReaderHandle
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.artifacts.readers.services.choosing import choose
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.kernel.errors import PermissionDenied, Reason
+from tests.support.scripted_models import ScriptedTextModel
 
 READERS = {
     name: ReaderHandle(name, ScriptedTextModel([]), is_local=is_local)

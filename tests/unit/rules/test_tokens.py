@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel
 
 from app.adapters.llm.ports import Meter, Prompt
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.artifacts.readers.logic.prompts import passage_tokens
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.services.preparing import prepare
@@ -17,6 +16,7 @@ from app.language.chunking import Chunk
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.retrieval.services.search import tokens_of
 from app.settings.settings import Settings
+from tests.support.scripted_models import ScriptedTextModel
 
 LENGTHS = (0, 1, 2, 3, 4, 5, 8, 9)
 QUARTERS_UP = [0, 1, 1, 1, 1, 2, 2, 3]

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import lines_of
 from app.conversation.strategies.logic.policies import rules_of
@@ -16,6 +15,7 @@ from app.conversation.summaries.services.writing import SummaryTask, WrittenSumm
 from app.kernel.errors import BadGateway, Reason, Unavailable
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.sessions.logic.event_text import EventText, Speaker
+from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
 
 def said(*texts: str, speaker: Speaker = Speaker.USER) -> list[EventText]:

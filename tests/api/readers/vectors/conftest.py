@@ -10,11 +10,11 @@ from app.adapters.llm.factory import open_embedder
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from app.adapters.llm.readers import ReaderHandle, Readers
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.settings.settings import EmbedderChoice
 from tests.support.embedding import NewEmbedder
 from tests.support.model_server import ModelServer
+from tests.support.scripted_models import ScriptedTextModel
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.runner import Runner
@@ -18,6 +17,7 @@ from tests.support.bank import BAD, field_of, ok, refusal
 from tests.support.embedding import NewEmbedder
 from tests.support.keys import client_with, make_key
 from tests.support.model_server import ModelServer
+from tests.support.scripted_models import ScriptedTextModel
 from tests.support.task_vectors import (
     CANARY,
     FACT,
