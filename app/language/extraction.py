@@ -21,7 +21,7 @@ from typing import NamedTuple
 from app.kernel.text import clean
 from app.language.dates import day_in, resolve
 from app.language.ellipses import in_full
-from app.language.facts import MANAGED_TOPICS, Candidate, Topic, Turn
+from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
 from app.language.introductions import answer, named
 from app.language.lexicon import language
@@ -37,8 +37,6 @@ from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, tak
 
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role is the user's."""
-MAX_FACT = 2_000
-"""Characters of one fact; a longer sentence without an end is pasted text, not a statement."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ Action = Literal["CREATE", "UPDATE", "DELETE"]
 
 ENGINE = "builtin-rules/2"
 """The name of the built-in rules, for what they have written."""
+MAX_FACT = 2_000
+"""Characters of one fact; a longer sentence without an end is pasted text, not a statement."""
 
 
 @dataclass(frozen=True)

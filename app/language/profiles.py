@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.kernel.text import clean, fold
-from app.language.extraction import MAX_FACT, USER_ROLES
-from app.language.facts import Turn
+from app.language.extraction import USER_ROLES
+from app.language.facts import MAX_FACT, Turn
 from app.language.forgetting import names_something
 from app.language.lexicon import language
 from app.language.profile_readings import ProfileReading, iso_date, readings

@@ -8,8 +8,7 @@ import pytest
 from typing_extensions import override
 
 from app.kernel.wire.content import Content
-from app.language.extraction import MAX_FACT
-from app.language.facts import Turn
+from app.language.facts import MAX_FACT, Turn
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.recalled import OwnWords, Told, blocks_of, without_recalled

@@ -9,8 +9,7 @@ from typing import Any
 from app.adapters.llm.ports import Attachment
 from app.kernel.text import clean
 from app.kernel.wire.content import Part
-from app.language.extraction import MAX_FACT
-from app.language.facts import MANAGED_TOPICS, Topic, Turn
+from app.language.facts import MANAGED_TOPICS, MAX_FACT, Topic, Turn
 from app.language.search_languages import is_function_word
 from app.language.sentences import own_words
 from app.memory.generation.logic.chunks import TranscriptLine
