@@ -8,12 +8,19 @@ from sqlalchemy import text
 from app.adapters.db.readiness import Readiness
 from app.kernel.errors import Reason
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, plan_for
+from app.platform.checking.service import CheckOptions
 from app.platform.upkeep.service import UpkeepService
+from app.process.database_check import check_database
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.citus.conftest import Service
 from tests.support.bank import ok
 from tests.support.citus import Cluster, ask
 from tests.support.errors import refusal
+from tests.support.operations import create_memory
 from tests.support.relays import Relay
+from tests.support.sessions import append, create_session
+from tests.support.tasks import store, text_output
 from tests.support.workers import without_worker
 
 _ENGINES = "http://test/v1beta1/projects/default/locations/local/reasoningEngines"
@@ -47,6 +54,20 @@ async def test_settings_of_a_search_reach_the_worker(cluster: Cluster, service: 
         port, ef_search, sorts = (await session.execute(text(_SEEN))).one()
     assert port in {worker.port for worker in cluster.workers}
     assert (ef_search, sorts) == (str(EF_SEARCH), "off")
+
+
+async def test_a_check_reads_data_of_every_kind(
+    url: str, service: Service, settings: Settings
+) -> None:
+    client, resources = service
+    await create_memory(client, "I like tea.")
+    await create_session(client, "talk")
+    await append(client, "/sessions/talk", "hello")
+    ok(await store(client, text_output("Tomatoes need sunshine.", name="a")))
+    await make_runner(resources).run_pending()
+    for options in (CheckOptions(is_full=True), CheckOptions(engine_id=1)):
+        report = await check_database(settings, url, options)
+        assert report.is_whole, "\n".join(report.lines())
 
 
 async def _status(client: httpx.AsyncClient, engine: object) -> set[int]:

@@ -26,9 +26,11 @@ class Examination:
         check: the check that it belongs to.
         finds: SQL with the columns `level` (of `Level`), `problem` (words, never a stored text),
             `engine_id` and `name` (of the resource, below its engine). Its parameters are
-            `engine` (an id, or null for all engines), `share` (of the rows that a sample takes,
-            up to 1), `lengths` (of vectors, by model, as JSON), and with `batches` also `after`
-            and `last` (keys, the first one excluded).
+            `share` (of the rows that a sample takes, up to 1) and `lengths` (of vectors, by model,
+            as JSON). With `batches` they are also `engine`, `after` and `last` (keys, the first
+            one excluded), and each query in it names `:engine` itself: a cluster sends it to the
+            node of the engine only if it need not derive that. Without `batches`, `{of_engine}`
+            stands for the condition that selects the engines.
         batches: the rows to go through; None: the statement runs once.
     """
 
@@ -43,7 +45,7 @@ def overdue(rows: str, table: str, column: str, condition: str = "true") -> Exam
         CheckName.CONSEQUENCES,
         f"select 'NOTE' as level, '{rows}, which the next sweep removes' as problem, engine_id,"  # noqa: S608 - names that features write
         f" null as name from {table} where {condition} and {column} <= statement_timestamp()"
-        " and engine_id = coalesce(:engine, engine_id)",
+        " and {of_engine}",
     )
 
 

@@ -11,7 +11,7 @@ _NAME = """
 _OF_BATCH = """
     a.engine_id = :engine and a.content_id > :after and a.content_id <= :last
     and a.state <> 'uploading' and a.expire_time > statement_timestamp()
-    and not exists (select from erasures where engine_id = a.engine_id and scope is not null)
+    and not exists (select from erasures where engine_id = :engine and scope is not null)
 """
 _PAGES = f"""
 select 'FAILED' as level, 'its pages have another length than the artifact' as problem,
@@ -19,7 +19,7 @@ select 'FAILED' as level, 'its pages have another length than the artifact' as p
 from task_artifacts a
 where {_OF_BATCH} and a.size_bytes <> (
     select coalesce(sum(octet_length(data)), 0) from task_pages p
-    where p.engine_id = a.engine_id and p.content_id = a.content_id
+    where p.engine_id = :engine and p.content_id = a.content_id
 )
 union all
 select 'FAILED' as level, 'its digest is not that of its pages' as problem, a.engine_id, {_NAME}
@@ -31,7 +31,7 @@ from (
 where a.sha256 <> (
     select sha256(coalesce(string_agg(data, ''::bytea order by page), ''::bytea))
     from task_pages p
-    where p.engine_id = a.engine_id and p.content_id = a.content_id
+    where p.engine_id = :engine and p.content_id = a.content_id
 )
 """  # noqa: S608 - of constants
 EXAMINATIONS = (

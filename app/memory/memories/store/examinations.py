@@ -40,7 +40,7 @@ from memories m
 left join lateral (
     select version, action, {", ".join(_COMPARED)}
     from memory_revisions
-    where engine_id = m.engine_id and memory_id = m.memory_id
+    where engine_id = :engine and memory_id = m.memory_id
     order by version desc
     limit 1
 ) r on true
@@ -83,12 +83,12 @@ where {_OF_BATCH} and m.delete_time is null and m.fact is not null
     and (m.expire_time is null or m.expire_time > statement_timestamp())
     and not exists (
         select from memory_vectors v
-        where v.engine_id = m.engine_id and v.memory_id = m.memory_id
+        where v.engine_id = :engine and v.memory_id = m.memory_id
             and v.model_id = e.embedding_model
     )
     and not exists (
         select from unembedded_memories u
-        where u.engine_id = m.engine_id and u.memory_id = m.memory_id
+        where u.engine_id = :engine and u.memory_id = m.memory_id
     )
 union all
 select 'FAILED' as level,

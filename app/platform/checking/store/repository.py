@@ -38,8 +38,7 @@ _ORPHANS = """
 select '{level}' as level, '{child} without its row of {parent}' as problem,
     c.engine_id, concat_ws('/', '{child}', {names}) as name
 from {child} c
-where c.engine_id = coalesce(:engine, c.engine_id)
-    and not exists (select from {parent} p where {is_parent})
+where {{of_engine}} and not exists (select from {parent} p where {is_parent})
 """
 _BATCH = """
 select max({key}) as last, count(*) as number from (
@@ -88,7 +87,7 @@ async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]
         "select engine_id from engines where delete_time is null and restore is null and {}"
         " order by engine_id"
     )
-    chosen = text(statement.format("engine_id = coalesce(:engine, engine_id)"))
+    chosen = text(statement.format(_of_engine(engine_id)))
     return [row.engine_id for row in await _rows(session, chosen, {"engine": engine_id})]
 
 
@@ -119,7 +118,10 @@ async def examine(
         # By itself: models and memories may lie on different nodes.
         (row,) = await _rows(session, _LENGTHS, {})
         values = {**values, "lengths": row.lengths}
-    return await _summed(session, examination.finds, values)
+    finds = examination.finds
+    if examination.batches is None:
+        finds = finds.format(of_engine=_of_engine(values["engine"]))
+    return await _summed(session, finds, values)
 
 
 async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
@@ -132,7 +134,11 @@ async def list_orphans(session: Session, engine_id: int | None) -> list[list[Che
         MissingError: a table is missing.
     """
     return [
-        await _summed(session, _orphans(key), {"engine": engine_id})
+        await _summed(
+            session,
+            _orphans(key).format(of_engine=_of_engine(engine_id)),
+            {"engine": engine_id},
+        )
         for table in Base.metadata.sorted_tables
         if _ENGINE in table.columns
         for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))
@@ -148,6 +154,11 @@ def _orphans(key: ForeignKeyConstraint) -> str:
         names=", ".join(f"c.{own}" for own, _ in pairs if own != _ENGINE),
         is_parent=" and ".join(f"p.{other} = c.{own}" for own, other in pairs),
     )
+
+
+def _of_engine(engine_id: int | None) -> str:
+    """Return the condition on the rows of one engine, on one node of a cluster, or of all."""
+    return "true" if engine_id is None else "engine_id = :engine"
 
 
 async def compare_totals(

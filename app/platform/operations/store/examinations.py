@@ -9,7 +9,7 @@ select 'WARNING' as level,
     engine_id, 'operations/' || operation_id as name
 from operations
 where state = 'RUNNING' and lease_until < statement_timestamp() - interval '10 minutes'
-    and engine_id = coalesce(:engine, engine_id)
+    and {of_engine}
 """
 EXAMINATIONS = (
     Examination(CheckName.OPERATIONS, _LEASES),

@@ -13,11 +13,11 @@ from sessions s
 left join lateral (
     select count(*) as number, coalesce(min(seq), 1) as first, coalesce(max(seq), 0) as last
     from session_events e
-    where e.engine_id = s.engine_id and e.session_id = s.session_id
+    where e.engine_id = :engine and e.session_id = s.session_id
 ) found on true
 where s.engine_id = :engine and s.session_id > :after and s.session_id <= :last
     and s.expire_time > statement_timestamp()
-    and not exists (select from erasures where engine_id = s.engine_id and scope is not null)
+    and not exists (select from erasures where engine_id = :engine and scope is not null)
     and (found.number, found.first, found.last) <> (s.last_seq, 1, s.last_seq)
 """
 EXAMINATIONS = (
