@@ -23,6 +23,7 @@ from psycopg.types.json import Jsonb
 
 from app.kernel.auth import Conditions
 from app.kernel.guard import open_transaction
+from app.web.routing import AdmittedRoute
 from tests.architecture.inserts import strays
 
 _ROOT = Path(__file__).parents[2]
@@ -49,6 +50,7 @@ _PASSES_ON = {
     "app.adapters.db.session.Database.run_together",
     "app.adapters.db.standby.Standby.read",
 }
+_HANDLER = f"{AdmittedRoute.get_route_handler.__qualname__}.<locals>.handle_admitted"
 _NUMBER = re.compile(r"\$(\d+)")
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 
@@ -65,6 +67,8 @@ class Sent:
 
 recorded: dict[str, set[str]] = {}
 """The distinct statements, each with the functions of the service that sent it."""
+for_engines: dict[str, set[str]] = {}
+"""Of these, those that a request for an engine waited for, each with the methods."""
 for_callers: dict[str, set[str]] = {}
 """Of these, those that were sent for callers who are bound to nothing."""
 for_bound: list[Sent] = []
@@ -110,7 +114,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Leave what a process of a parallel run has recorded."""
     folder = session.config.getoption("statements")
     if folder and _is_parallel(session.config):
-        own = (recorded, for_callers, for_bound, strayed, collected, deselected)
+        own = (recorded, for_engines, for_callers, for_bound, strayed, collected, deselected)
         (folder / str(os.getpid())).write_bytes(pickle.dumps(own))
 
 
@@ -120,8 +124,8 @@ def _is_parallel(config: pytest.Config) -> bool:
 
 def _add(records: tuple[Any, ...]) -> None:
     """Add what another process has recorded."""
-    senders, senders_for_callers, *others = records
-    for known, more in ((recorded, senders), (for_callers, senders_for_callers)):
+    by_statement, others = records[:3], records[3:]
+    for known, more in zip((recorded, for_engines, for_callers), by_statement, strict=True):
         for statement, names in more.items():
             known.setdefault(statement, set()).update(names)
     for_bound.extend(others[0])
@@ -149,6 +153,8 @@ def _wrap(cursor: type[Any], name: str) -> None:
         if sender is None:
             return found
         recorded.setdefault(text, set()).add(sender)
+        if (method := _method(sys._getframe(1))) is not None:
+            for_engines.setdefault(text, set()).add(method)
         sent = _note(text, sender, given if isinstance(given, list) else [given])
         return _inserting(found, self, sent) if sent and _INSERTS.search(text) else found
 
@@ -223,5 +229,15 @@ def _sender(frame: FrameType | None) -> str | None:
             found = f"{frame.f_globals['__name__']}.{function}"
             if found not in _PASSES_ON:
                 return found
+        frame = frame.f_back
+    return None
+
+
+def _method(frame: FrameType | None) -> str | None:
+    """Return the method of the request for an engine that waits for what runs here, if one does."""
+    while frame is not None:
+        if frame.f_code.co_qualname == _HANDLER:
+            request = frame.f_locals["request"]
+            return str(frame.f_locals["method"]) if "engine" in request.path_params else None
         frame = frame.f_back
     return None

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 
 from tests.architecture.distributed import VOLATILITIES, broken_rules
-from tests.architecture.statements_plugin import collected, deselected, recorded
-from tests.architecture.tenancy import TENANT_TABLES
+from tests.architecture.statements_plugin import collected, deselected, for_engines, recorded
+from tests.architecture.tenancy import TENANT_TABLES, unconfined
 from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
@@ -25,7 +25,6 @@ ALLOWED = {
     "app.platform.audit.store.repository.list_page_of_all": "the log of the whole service",
     "app.platform.audit.store.repository.remove_old": "a sweep",
     "app.platform.engines.store.repository._find": "a sweep",
-    "app.platform.engines.store.repository.list_restoring": "the admission of all requests",
     "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
@@ -92,6 +91,19 @@ async def test_those_who_break_a_rule_are_those_listed(
         kept = [name for name in listed if name in broken and not rules & broken[name].keys()]
         # Migrations send what the database that they find needs.
         assert not [name for name in kept if not name.startswith(_MIGRATIONS)]
+
+
+async def test_no_request_for_an_engine_waits_for_all_engines(client: httpx.AsyncClient) -> None:
+    """On a distributed database it would fail with the node of any other engine."""
+    await create_memory(client, "I like tea.")
+    assert "createMemory" in {method for methods in for_engines.values() for method in methods}
+    waiting = {
+        f"{method} waits for {statement}"
+        for statement, methods in for_engines.items()
+        if is_judged(statement) and unconfined(statement)
+        for method in methods
+    }
+    assert not waiting, "\n".join(waiting)
 
 
 def _broken(url: str) -> dict[str, dict[int, str]]:

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.adapters.db.all_shards import AllShards
 from app.adapters.db.direct import DirectConnections
 from app.adapters.db.pool import PoolUse
 
@@ -22,6 +23,7 @@ class DatabaseServer:
         reading: the same pool, for snapshots.
         direct: the connections of the hot statements.
         pool_use: the use of the pool.
+        all_shards: the places of statements over all shards of a distributed database.
         long_reads: the places of statements that read much for a page, or ask how much that is.
     """
 
@@ -32,6 +34,7 @@ class DatabaseServer:
         )
         self.direct = DirectConnections(engine)
         self.pool_use = PoolUse(engine)
+        self.all_shards = AllShards()
         self.long_reads = asyncio.Semaphore(_LONG_READS)
 
     async def close(self) -> None:

@@ -4,11 +4,11 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from sqlalchemy import text
@@ -45,6 +45,7 @@ _ENGINES = "engines"
 _IS_DISTRIBUTED = "is_distributed"
 _LONG_READS = "long_reads"
 _NOTED = "noted"
+_V = TypeVar("_V")
 
 
 @dataclass
@@ -188,6 +189,30 @@ class Database:
             if statement_seconds == 0:
                 await self._limit(session, is_limited=False)
             yield session
+
+    async def read_all(
+        self,
+        read: Callable[[Session], Awaitable[_V]],
+        *,
+        statement_seconds: float | None = None,
+    ) -> _V:
+        """Return what a function reads of all engines, in a snapshot.
+
+        On a distributed database it waits for every node, so it has few connections and two
+        seconds. No request that names an engine may wait for it.
+
+        Raises:
+            Unavailable: the database or one of its nodes does not answer; and as `snapshot`.
+        """
+
+        async def reading() -> _V:
+            async with self.snapshot(statement_seconds=statement_seconds) as session:
+                if self.is_distributed:
+                    # A node that hangs must not take the places of reads of one engine.
+                    session.info[_LONG_READS] = nullcontext()
+                return await read(session)
+
+        return await (self.server.all_shards.run(reading) if self.is_distributed else reading())
 
     async def _limit(self, session: Session, *, is_limited: bool) -> None:
         """Limit the time of a transaction or not, where its connection does the opposite."""

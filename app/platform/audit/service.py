@@ -127,9 +127,10 @@ class AuditService(Auditor):
     async def _page(
         self, engine_id: int | None, clause: Clause, page: Slice
     ) -> ReadRows[AuditEventRow]:
+        if engine_id is None:
+            list_page = partial(repository.list_page_of_all, clause=clause.condition, page=page)
+            return await self.db.read_all(list_page, statement_seconds=clause.seconds)
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            if engine_id is None:
-                return await repository.list_page_of_all(session, clause.condition, page)
             return await repository.list_page(session, engine_id, clause.condition, page)
 
 

@@ -78,8 +78,8 @@ class StreamService:
 
     async def pending(self) -> Pending:
         """Return the waiting events of all engines' streams, for the metrics."""
-        async with self.resources.db.snapshot() as session:
-            oldest, count, failed = await repository.oldest_pending(session)
+        read_all = self.resources.db.read_all
+        oldest, count, failed = await read_all(repository.oldest_pending)
         now = self.resources.clock.now()
         return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()), failed)
 

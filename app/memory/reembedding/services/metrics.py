@@ -15,5 +15,4 @@ _WAITING = of_all(
 
 async def refresh(resources: Resources) -> None:
     """Count the waiting memories of all engines."""
-    async with resources.db.snapshot() as session:
-        _WAITING.set(await repository.count_waiting(session))
+    _WAITING.set(await resources.db.read_all(repository.count_waiting))

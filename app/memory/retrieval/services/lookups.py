@@ -1,5 +1,6 @@
 """Caches of this process about scopes: indexes of large scopes, and scopes that are not small."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 
@@ -17,10 +18,10 @@ _MAX_LARGER = 10_000
 
 
 class ScopeIndexes:
-    """A cache of all indexes, of which there are few, read twice a minute.
+    """A cache of all indexes, of which there are few, read twice a minute beside the searches.
 
     An outdated entry makes a search slower, never wrong: it compares the whole scope if it misses
-    an existing index, or tries one that is gone.
+    an existing index, or tries one that is gone. So does the first search of a process.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -28,6 +29,7 @@ class ScopeIndexes:
         self._monotonic = monotonic
         self._read_at: float | None = None
         self._known: Mapping[IndexKey, ScopeIndex] = {}
+        self._reading: asyncio.Task[None] | None = None
 
     @classmethod
     def of(cls, resources: Resources) -> "ScopeIndexes":
@@ -39,7 +41,7 @@ class ScopeIndexes:
         return kept
 
     async def find(self, query: ScopeQuery, model_id: str) -> ScopeIndex | None:
-        """Return the index for a model's vectors in the scope of a query, or None.
+        """Return the known index for a model's vectors in the scope of a query, or None.
 
         Must not be called inside a transaction.
         """
@@ -47,14 +49,14 @@ class ScopeIndexes:
         if self._read_at is None or now - self._read_at >= _LIFE_SECONDS:
             # Set before the read, so that concurrent requests do not read as well.
             self._read_at = now
-            await self.read()
+            # Beside the request, which must not wait for the nodes of other engines.
+            self._reading = asyncio.create_task(self.read())
         return self._known.get(IndexKey(query.engine_id, query.scope_hash, model_id))
 
     async def read(self) -> None:
         """Read all indexes now; while the database is away, the last known ones stay."""
         try:
-            async with self._db.snapshot() as session:
-                self._known = await indexes.list_ready(session)
+            self._known = await self._db.read_all(indexes.list_ready)
         except ServiceError:
             return
 

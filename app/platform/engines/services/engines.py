@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -15,7 +16,7 @@ from app.adapters.llm.named import check_policy, check_writer
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument, NotFound
+from app.kernel.errors import InvalidArgument, NotFound, ServiceError
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
@@ -85,9 +86,16 @@ class EngineService:
             await repository.insert_once(session, values)
 
     async def warn_of_encryption(self) -> None:
-        """Log which engines have encryption settings, which have no effect."""
-        async with self.db.snapshot() as session:
-            found = await repository.list_with_encryption(session, _MOST_LOGGED + 1)
+        """Log which engines have encryption settings, which have no effect.
+
+        A start does not depend on it, nor on every node of a distributed database.
+        """
+        list_first = partial(repository.list_with_encryption, limit=_MOST_LOGGED + 1)
+        try:
+            found = await self.db.read_all(list_first)
+        except ServiceError as error:
+            log.warning("engine.encryption_specs_not_read", reason=error.reason)
+            return
         if found:
             warn_of_encryption(found[:_MOST_LOGGED], has_more=len(found) > _MOST_LOGGED)
 
@@ -177,8 +185,9 @@ class EngineService:
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
         where = repository.is_within(reach) & clause.condition
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            rows, token = asked.cut(await repository.list_page(session, location, where, asked))
+        list_page = partial(repository.list_page, location=location, clause=where, page=asked)
+        part = await self.db.read_all(list_page, statement_seconds=clause.seconds)
+        rows, token = asked.cut(part)
         return ListReasoningEnginesResponse(
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
             next_page_token=token,

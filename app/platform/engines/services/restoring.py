@@ -3,28 +3,34 @@
 import time
 from collections.abc import Callable
 
+from cachetools import LRUCache
+
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
+from app.adapters.shared import SingleFlight
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository
+from app.platform.engines.store.restoring import is_restoring
 
 _RECENT_SECONDS = 0.75
 """Age of a reading that admits requests, as for the keys of callers."""
+_MAX_KNOWN = 10_000
 
 
 class RestoringEngines:
-    """The engines under restore, as one process has read them within the last second.
+    """The engines of which one process has read, within the last second, that none is restored.
 
-    One reading serves all requests meanwhile, whatever their engine: hardly ever is one restored.
-    Only reads rely on it, of an engine that was empty when the restore began. Writes read the
-    engine in their own transaction (`repository.get`).
+    Each is read by itself: a request for an engine must not depend on the nodes of others. Only
+    reads rely on it, of an engine that was empty when the restore began. Writes read the engine in
+    their own transaction (`repository.get`).
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._monotonic = monotonic
-        self._known: frozenset[int] = frozenset()
-        self._read_at: float | None = None
+        self._settled_at: LRUCache[int, float] = LRUCache(_MAX_KNOWN)
+        """The time of the reading, by engine."""
+        self._reading = SingleFlight[bool]()
 
     @classmethod
     def of(cls, resources: Resources) -> "RestoringEngines":
@@ -34,24 +40,19 @@ class RestoringEngines:
 
     def note(self, engine_id: int) -> None:
         """Note an engine whose restore this process has begun."""
-        self._known |= {engine_id}
+        self._settled_at.pop(engine_id, None)
 
     async def check(self, engine: EngineName) -> None:
         """Check that an engine is not being restored.
 
         Raises:
-            FailedPrecondition: it is being restored; read again before this refusal.
+            FailedPrecondition: it is being restored.
         """
         now = self._monotonic()
-        if self._read_at is None or now - self._read_at > _RECENT_SECONDS:
-            # Set first: the requests of the next moments do not read as well.
-            self._read_at = now
-            await self._read()
-        if engine.engine in self._known:
-            await self._read()
-        if engine.engine in self._known:
+        settled_at = self._settled_at.get(engine.engine)
+        if settled_at is not None and now - settled_at <= _RECENT_SECONDS:
+            return
+        key = str(engine.engine).encode()
+        if await self._reading.result(key, lambda: is_restoring(self._db, engine.engine)):
             raise repository.under_restore(engine)
-
-    async def _read(self) -> None:
-        async with self._db.snapshot() as session:
-            self._known = frozenset(await repository.list_restoring(session))
+        self._settled_at[engine.engine] = now

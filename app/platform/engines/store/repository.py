@@ -76,14 +76,6 @@ def under_restore(name: EngineName) -> FailedPrecondition:
     )
 
 
-async def list_restoring(session: Session) -> Sequence[int]:
-    """Return the engines that are being restored, of any project; for the admission of requests."""
-    statement = select(EngineRow.engine_id).where(
-        EngineRow.restore.is_not(None), EngineRow.delete_time.is_(None)
-    )
-    return (await session.execute(statement)).scalars().all()
-
-
 def is_settled(engine_id: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a column of any table
     """Select rows of engines that are not being restored; for sweeps, which pass those over."""
     restoring = select(EngineRow.engine_id).where(EngineRow.restore.is_not(None))

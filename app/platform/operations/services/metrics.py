@@ -1,7 +1,10 @@
 """Metrics of the queue, read from the database on request."""
 
+from collections.abc import Mapping
+
 from prometheus_client import Gauge
 
+from app.adapters.db.session import Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
 from app.platform.operations.store import queue
@@ -21,9 +24,11 @@ _RUNNING = of_all(
 async def refresh(resources: Resources) -> None:
     """Update the queue metrics, over all engines."""
     now = resources.clock.now()
-    async with resources.db.snapshot() as session:
-        waiting = await queue.queue_at(session, now)
-        running = await queue.running_by_kind(session)
+
+    async def read(session: Session) -> tuple[queue.Queue, Mapping[str, int]]:
+        return await queue.queue_at(session, now), await queue.running_by_kind(session)
+
+    waiting, running = await resources.db.read_all(read)
     _DUE.set(waiting.due)
     _OLDEST.set((now - (waiting.oldest_due_time or now)).total_seconds())
     _RUNNING.clear()

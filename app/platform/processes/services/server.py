@@ -11,7 +11,7 @@ from app.adapters.db.readiness import OK, schema_state
 from app.adapters.db.session import Session
 from app.adapters.lag import RecentLag, recent_lag
 from app.adapters.resources import Resources
-from app.kernel.errors import Reason, ServiceError
+from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.kernel.release import RELEASE
 from app.platform.operations.store import queue
 from app.platform.processes.schemas import (
@@ -90,11 +90,20 @@ class ServerService:
             if state != OK:
                 return {"database": database}
             rows = await repository.list_live(session, seen_for(self.resources))
-            return {
-                "database": database,
-                "processes": [_process(row) for row in rows],
-                "queue": await _queue(session),
-            }
+        return {
+            "database": database,
+            "processes": [_process(row) for row in rows],
+            "queue": await self._queue(),
+        }
+
+    async def _queue(self) -> ServerQueue | None:
+        """Return the queue, or None while a node of a distributed database does not answer."""
+        try:
+            return await self.resources.db.read_all(_queue)
+        except Unavailable:
+            if self.resources.db.is_distributed:
+                return None
+            raise
 
 
 def _event_loop(lag: RecentLag) -> ServerEventLoop:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 
 from prometheus_client import Counter
 
@@ -51,8 +52,8 @@ async def refresh(resources: Resources) -> None:
     """
     counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
     async with counted.lock:
-        async with resources.db.snapshot() as session:
-            by_day = await repository.usage_since(session, counted.since)
+        usage_since = partial(repository.usage_since, day=counted.since)
+        by_day = await resources.db.read_all(usage_since)
         for (model, day), used in by_day.items():
             _count(model, used, counted.by_day.get((model, day), Usage()))
         counted.by_day = by_day

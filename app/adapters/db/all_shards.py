@@ -1,0 +1,47 @@
+"""Statements over all shards of a distributed database, which wait for its slowest node."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from app.adapters.db.errors import unavailable
+from app.adapters.shared import look_at
+
+PLACES = 2
+"""Statements at a time, so that a node that hangs takes few connections."""
+SECONDS = 2.0
+"""Time limit for each, its wait for a place included."""
+
+_V = TypeVar("_V")
+
+
+class AllShards:
+    """The places of statements over all shards in one process."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(PLACES)
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def run(self, work: Callable[[], Awaitable[_V]]) -> _V:
+        """Return the result of work that takes one place.
+
+        Raises:
+            Unavailable: a node does not answer in time.
+        """
+        task = asyncio.create_task(self._placed(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        task.add_done_callback(look_at)
+        try:
+            await asyncio.wait({task}, timeout=SECONDS)
+        finally:
+            # Without waiting for its end: a node that hangs ends no statement. The place and the
+            # connection stay taken until then.
+            task.cancel()
+        if not task.done():
+            raise unavailable()
+        return task.result()
+
+    async def _placed(self, work: Callable[[], Awaitable[_V]]) -> _V:
+        async with self._places:
+            return await work()
