@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from app.kernel.tuning import Tuning
@@ -68,6 +68,8 @@ def shown(name: str, default: object) -> str:
             return ""
         case bool() | list() | dict():
             return code(json.dumps(default))
+        case BaseModel():
+            return code(default.model_dump_json(by_alias=True, exclude_none=True))
         case Enum():
             return code(default.value)
         case int() | float():
