@@ -6,7 +6,7 @@ nesting, within which the library takes a time that grows with the length alone.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,12 +19,15 @@ _DECODER = json.JSONDecoder(strict=False)
 """Raw line ends and tabs are taken within strings."""
 _START = re.compile(r"[{\[]")
 _LOOKS_LIKE_JSON = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+("?+)|[{}\[\]]', re.DOTALL)
+_BRACKET = re.compile(r"[{}\[\]]")
 _CLOSING = {"{": "}", "[": "]"}
 _AFTER_END = "` \t\r\n"
 """Blanks, and the end of a fence."""
 _MAX_STARTS = 20_000
 """Brackets that are tried, so that a reply full of them costs little."""
+_MAX_EFFORT = 8_000_000
+"""Characters that are read in vain: each of many nested lists may break off at the end only."""
 _MAX_MENDED_CHARS = 262_144
 _MAX_MENDED_DEPTH = 32
 
@@ -48,12 +51,12 @@ def values(text: str) -> Values:
     """Return the values in a text, in their order.
 
     Raises:
-        NotMended: a value is no JSON, and too long or too deep to be mended.
+        NotMended: a value is no JSON, and too long or too deep to be mended or read to its fault.
         RecursionError: a value is nested too deeply.
         ValueError: a number is too long.
     """
     result = Values()
-    at = 0
+    at = effort = 0
     for _ in range(_MAX_STARTS):
         start = _START.search(text, at)
         if start is None:
@@ -61,7 +64,11 @@ def values(text: str) -> Values:
         at = start.start()
         try:
             value, at = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError:
+        except json.JSONDecodeError as error:
+            is_open = error.msg.startswith("Unterminated")
+            effort += (len(text) if is_open else error.pos) - at
+            if effort > _MAX_EFFORT:
+                raise NotMended from None
             if not _LOOKS_LIKE_JSON.match(text, at):
                 at += 1
                 continue
@@ -82,7 +89,7 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
     """
     opened: list[str] = []
     whole = ""
-    for token in _TOKEN.finditer(text, start):
+    for token in _tokens(text, start):
         sign = token[0]
         if sign in _CLOSING:
             opened.append(_CLOSING[sign])
@@ -98,6 +105,19 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
     ends = rest.endswith(tuple(_CLOSING.values()))
     is_between = "]" not in opened or _is_between_entries(opened)
     return (rest, len(text)) if ends and is_between else (whole, None)
+
+
+def _tokens(text: str, start: int) -> Iterator[re.Match[str]]:
+    """Yield strings and brackets; after a quote that nothing closes, brackets alone.
+
+    No later quote is closed either: each was found to be escaped. To look again for each of them
+    would take a time that grows with the square of their number.
+    """
+    for token in _TOKEN.finditer(text, start):
+        if token[1] == "":
+            yield from _BRACKET.finditer(text, token.start())
+            return
+        yield token
 
 
 def _is_between_entries(opened: Sequence[str]) -> bool:
