@@ -34,7 +34,7 @@ ANY_SIGN = f"[{_SIGNS}]"
 Each text in which it is found has a gram.
 """
 _RUN = re.compile(f"({ANY_SIGN}+)")
-_LAST_WORD = re.compile(r"[^\W_]+\Z")
+_LAST_WORD = re.compile(r"(?<![^\W_])[^\W_]++\Z")
 _FIRST_WORD = re.compile(r"[^\W_]+")
 _WHOLE = 12
 """Limit of signs in a run that is indexed as a whole."""

@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from time import process_time
 
 import pytest
 
@@ -71,6 +72,14 @@ def test_each_text_with_a_sign_has_a_gram() -> None:
 def test_a_sign_with_very_many_marks_is_cut_short() -> None:
     assert max(map(len, grams("ท" + "่" * 5_000))) == 100
     assert max(map(len, grams("写" + "x" * 5_000))) == 100
+
+
+def test_a_long_word_before_a_run_takes_little_time() -> None:
+    began = process_time()
+
+    assert grams("ab" * 20_000 + "_写") == ["写"]
+
+    assert process_time() - began < 1
 
 
 def test_quotes_and_backslashes_are_no_syntax() -> None:
