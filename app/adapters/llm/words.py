@@ -40,7 +40,8 @@ class Words:
         message: at most 200 characters; nothing of the prompt, and no key.
         code, kind: the provider's own `code` and `type` of the failure.
         sent: the form of the reply, where it is not the one that was requested.
-        whole: the text with all that it repeats, to search for what is refused; never shown.
+        whole: the text with all that it repeats but the model's name, to search for what is
+            refused; never shown.
     """
 
     message: str = ""
@@ -92,14 +93,19 @@ def read(head: bytes, request: ProviderRequest) -> Words:
         if not faults or (error := _error(faults[0].removeprefix("data:"))) is None:
             return Words(sent="a stream of events, which was not requested")
     elif (error := _error(text)) is None:
-        return Words(_redacted(text, request), whole=text)
+        return Words(_redacted(text, request), whole=_nameless(text, request))
     code, said = error.get("code"), _text(error.get("message") or error.get("detail"))
     return Words(
         _redacted(said, request),
         _name(code if isinstance(code, str) else error.get("status") or code, request),
         _name(error.get("type"), request),
-        whole=f"{said} {_text(error.get('param'))}",
+        whole=_nameless(f"{said} {_text(error.get('param'))}", request),
     )
+
+
+def _nameless(text: str, request: ProviderRequest) -> str:
+    """Return a text without the model's name, whose words are about nothing that is refused."""
+    return re.sub(rf"(?<!\w){re.escape(request.model)}(?!\w)", "", text)
 
 
 def _error(text: str) -> Mapping[str, Any] | None:
@@ -114,7 +120,7 @@ def _error(text: str) -> Mapping[str, Any] | None:
         return None
     inner = reply.get("error") or reply.get("errors")
     if isinstance(inner, list):
-        inner = inner[0]
+        inner = next(iter(inner), None)
     if isinstance(inner, dict):
         return inner
     return {"message": inner} if isinstance(inner, str) else reply

@@ -168,7 +168,8 @@ def test_a_message_has_no_key_and_no_sign_that_cannot_be_seen(said: str, shown: 
 @pytest.mark.parametrize(
     "body",
     [b"", b"\xff\xfe", b"[" * 5_000, b'{"error": {"message": ["a", 1]}}', b"[]", b"{}", b"7",
-     b'[{"error": {"message": 7, "code": [1], "type": {"a": "b"}}}]', b"<html", b"\x00" * 100],
+     b'[{"error": {"message": 7, "code": [1], "type": {"a": "b"}}}]', b"<html", b"\x00" * 100,
+     b'{"errors": []}', b'{"error": null, "errors": [null]}'],
 )  # fmt: skip
 def test_whatever_comes_is_read(body: bytes) -> None:
     words = read(body, REQUEST)
