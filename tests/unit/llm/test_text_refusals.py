@@ -1,5 +1,6 @@
 """What a text model does about a server that refuses a part of the request, and says so."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -10,13 +11,13 @@ from structlog.testing import capture_logs
 from app.adapters.llm.factory import open_models
 from app.adapters.llm.http import open_client
 from app.adapters.llm.names import ModelName
-from app.adapters.llm.ports import Meter
+from app.adapters.llm.ports import Meter, Prompt
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.adapters.llm.providers.text import open_channel
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.settings.settings import Settings
-from tests.support.model_server import Behaviour, Json, ModelServer, refusal
+from tests.support.model_server import Behaviour, Json, ModelServer, refusal, slow
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 
 Judge = Callable[[Json], Behaviour | None]
@@ -73,6 +74,17 @@ async def test_other_refusals_lead_to_no_other_way(
     await failure(opened(model_max_attempts=1))
 
     assert [mode_of(seen.body) for seen in server.seen] == ["native"]
+
+
+async def test_the_name_of_a_model_is_no_word_about_the_way_of_asking(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(refusal(404, "The model llama3-tool-use does not exist."))
+
+    failed = await failure(opened(model="openai:llama3-tool-use"))
+
+    assert [mode_of(seen.body) for seen in server.seen] == ["native"]
+    assert "see MEMORY_BANK_MODEL. It says: The model llama3-tool-use" in failed.message
 
 
 @pytest.mark.parametrize(
@@ -171,6 +183,26 @@ async def test_a_context_that_is_too_short_for_one_prompt_does_not_bound_all_ans
         assert (await model.ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
 
     assert [seen.body["max_tokens"] for seen in server.seen] == [8_192, 1_096, 2_048]
+
+
+async def test_a_slower_answer_does_not_take_back_what_was_learnt_meanwhile(
+    server: ModelServer, opened: Open
+) -> None:
+    def judge(body: Json) -> Behaviour | None:
+        if "a short one" in json.dumps(body):
+            return slow(0.5, TEA)
+        most = "max_tokens is too large. This model takes at most 4096 completion tokens."
+        return None if body["max_tokens"] <= 4_096 else refusal(400, most)
+
+    server.judge = judge
+    model = opened()
+
+    short = model.ask(Prompt("Read.", "a short one"), Likes, Meter())
+    await asyncio.gather(short, model.ask(PROMPT, Likes, Meter()))
+    await model.ask(PROMPT, Likes, Meter())
+
+    assert server.seen[-1].body["max_tokens"] == 4_096
+    assert len(server.seen) == 4
 
 
 async def test_a_limit_of_nonsense_has_an_end(server: ModelServer, opened: Open) -> None:

@@ -190,7 +190,7 @@ class RemoteTextModel(TextModel):
         self, question: Question, mode: OutputMode, meter: Meter
     ) -> ChannelReply:
         """Ask for an answer of the greatest length that the server takes."""
-        limit = self._limit
+        limit = known = self._limit
         for attempt in range(_MOST_LIMITS + 1):
             try:
                 reply = await self._request(question, mode, limit, meter)
@@ -200,7 +200,8 @@ class RemoteTextModel(TextModel):
                     raise
                 limit = other
             else:
-                if limit is not self._limit:
+                if limit is not known:
+                    # What another question has learnt meanwhile stays otherwise.
                     self._learn(limit.lasting)
                 return reply
         raise AssertionError("The last attempt returns or raises.")
