@@ -40,8 +40,8 @@ class Words:
         message: at most 200 characters; nothing of the prompt, and no key.
         code, kind: the provider's own `code` and `type` of the failure.
         sent: the form of the reply, where it is not the one that was requested.
-        whole: the text with all that it repeats but the model's name, to search for what is
-            refused; never shown.
+        whole: all of the text but what it repeats of the request, to search for what is refused;
+            never shown.
     """
 
     message: str = ""
@@ -93,19 +93,23 @@ def read(head: bytes, request: ProviderRequest) -> Words:
         if not faults or (error := _error(faults[0].removeprefix("data:"))) is None:
             return Words(sent="a stream of events, which was not requested")
     elif (error := _error(text)) is None:
-        return Words(_redacted(text, request), whole=_nameless(text, request))
+        return Words(_redacted(text, request), whole=_own(text, request))
     code, said = error.get("code"), _text(error.get("message") or error.get("detail"))
     return Words(
         _redacted(said, request),
         _name(code if isinstance(code, str) else error.get("status") or code, request),
         _name(error.get("type"), request),
-        whole=_nameless(f"{said} {_text(error.get('param'))}", request),
+        whole=_own(f"{said} {_text(error.get('param'))}", request),
     )
 
 
-def _nameless(text: str, request: ProviderRequest) -> str:
-    """Return a text without the model's name, whose words are about nothing that is refused."""
-    return re.sub(rf"(?<!\w){re.escape(request.model)}(?!\w)", "", text)
+def _own(said: str, request: ProviderRequest) -> str:
+    """Return a provider's own words, without those of the prompt and of the model's name.
+
+    They would be taken for words about what is refused: a user's "max_tokens 20" for a limit.
+    """
+    text = re.sub(rf"(?<!\w){re.escape(request.model)}(?!\w)", "", _plain(said))
+    return re.sub("\0+", " ", _blanked(text, _repeated(text, request.texts)))
 
 
 def _error(text: str) -> Mapping[str, Any] | None:
@@ -141,11 +145,15 @@ def _name(value: object, request: ProviderRequest) -> str | None:
 def _redacted(said: str, request: ProviderRequest) -> str:
     text = _plain(said)[:_READ_CHARS]
     spans = [*_keys(text, request), *_repeated(text, request.texts)]
+    text = re.sub("\0+", CUT, _blanked(text, spans))
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "\u2026"
+
+
+def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     signs = list(text)
     for start, end in spans:
         signs[start:end] = "\0" * (end - start)
-    text = re.sub("\0+", CUT, "".join(signs))
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "\u2026"
+    return "".join(signs)
 
 
 def _plain(text: str) -> str:

@@ -205,6 +205,20 @@ async def test_a_slower_answer_does_not_take_back_what_was_learnt_meanwhile(
     assert len(server.seen) == 4
 
 
+@pytest.mark.parametrize(("code", "seen"), [(400, ["native", "tool"]), (500, ["native", "native"])])
+async def test_words_of_a_user_that_a_refusal_repeats_are_not_about_what_is_refused(
+    server: ModelServer, opened: Open, code: int, seen: list[str]
+) -> None:
+    said = "My tools and schema: max_tokens 20."
+    server.will(refusal(code, f"Cannot read this: {said}"))
+    model = opened()
+
+    await model.ask(Prompt("Read.", said), Likes, Meter())
+
+    assert [mode_of(one.body) for one in server.seen] == seen
+    assert {one.body["max_tokens"] for one in server.seen} == {8_192}
+
+
 async def test_a_limit_of_nonsense_has_an_end(server: ModelServer, opened: Open) -> None:
     server.always(refusal(400, "max_tokens must be less than 8192, 4096, 2048, 1024, 512 or 256"))
 
