@@ -1,6 +1,7 @@
 """Cutting a conversation into pieces loses nothing silently."""
 
 from dataclasses import replace
+from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +113,13 @@ def test_a_question_stays_with_its_answer() -> None:
     ]
     first, second = halved(lines)
     assert ([line.turn for line in first], [line.turn for line in second]) == ([0, 1, 2], [3, 4])
+
+
+def test_halves_of_thousands_of_lines_take_little_time() -> None:
+    lines = [TranscriptLine(turn, turn % 2 == 0, "ok yes") for turn in range(10_000)]
+    began = process_time()
+
+    first, second = halved(lines)
+
+    assert abs(len(first) - len(second)) <= 2
+    assert process_time() - began < 1

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 
 from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
 
@@ -67,16 +68,17 @@ def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], .
 
     A question stays with its answer. Only a line that has no other beside it is cut.
     """
-    half = sum(line.tokens for line in piece) / 2
+    before = [0, *accumulate(line.tokens for line in piece)]
+    sources = [at for at, line in enumerate(piece) if _has_source([line])]
     cuts = [
         at
         for at in range(1, len(piece))
-        if _has_source(piece[:at]) and _has_source(piece[at:])
+        if sources and sources[0] < at <= sources[-1]
         if not piece[at].is_users or piece[at - 1].is_users
     ]
     if not cuts:
         return _halved_line(piece)
-    at = min(cuts, key=lambda at: abs(sum(line.tokens for line in piece[:at]) - half))
+    at = min(cuts, key=lambda at: abs(before[at] - before[-1] / 2))
     return piece[:at], piece[at:]
 
 

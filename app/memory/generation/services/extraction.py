@@ -195,8 +195,8 @@ class _Reading:
             tuple(file.attachment for file in self.files),
         )
         reply = await self._ask(prompt, meter)
-        halves = halved(self.piece)
-        if reply.cut and self.may_halve and len(halves) > 1:
+        halves = halved(self.piece) if reply.cut and self.may_halve else ()
+        if len(halves) > 1:
             result.count("halvedPieceCount", 1)
             for half, files in zip(halves, ((), self.files), strict=True):
                 part = replace(self, piece=half, files=files, may_halve=False)
