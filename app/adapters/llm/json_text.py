@@ -15,7 +15,15 @@ import json_repair
 
 from app.kernel.wire.model_entries import FoundValue
 
-_DECODER = json.JSONDecoder(strict=False)
+_MAX_DIGITS = 1_000
+
+
+def _integer(digits: str) -> int | str:
+    """Return a number; one that is too long stays a text, which costs its entry alone."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else digits
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 """Raw line ends and tabs are taken within strings."""
 _START = re.compile(r"[{\[]")
 _LOOKS_LIKE_JSON = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")

@@ -218,6 +218,13 @@ def test_of_two_objects_with_a_verdict_about_one_fact_and_memory_the_last_counts
     assert len(parse(together, FactVerdicts).verdicts) == 3
 
 
+def test_a_number_that_is_too_long_costs_one_entry() -> None:
+    found = read(facts(ONE, {**TWO, "line": "N"}, THREE).replace('"N"', "9" * 5_000))
+
+    assert told(found) == [ONE["fact"], THREE["fact"]]
+    assert found.tallies == {"facts": tally(sound=2, unreadable=1)}
+
+
 def test_an_unknown_action_costs_one_verdict() -> None:
     sound: Json = {"fact": 1, "holds": True, "action": "add"}
 
