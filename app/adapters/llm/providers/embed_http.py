@@ -30,6 +30,7 @@ from app.adapters.llm.http import (
 from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, Unread
+from app.adapters.llm.refusals import is_of_size
 from app.adapters.llm.words import SILENCE, ProviderRequest, Words
 from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
@@ -114,6 +115,8 @@ class HttpEmbedder(ManagedEmbedder):
         base = httpx2.URL(server.base_url)
         self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
         self.takes: BatchSize = BatchSize()
+        self._supposed = self.takes
+        """What the server seemed to take when it failed at more and did not say why."""
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(
@@ -155,6 +158,7 @@ class HttpEmbedder(ManagedEmbedder):
         refuse_inside_transaction("Embedding")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         takes = known = self.takes
+        is_refused = True
         found: list[Vectors] = []
         at = 0
         while at < len(texts):
@@ -168,13 +172,19 @@ class HttpEmbedder(ManagedEmbedder):
                 if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
                     raise
                 takes = less
+                is_failure = refused.metadata["httpStatus"] == str(_FAILED)
+                is_refused &= not is_failure or is_of_size(str(refused))
                 continue
             at += len(given)
             _SHORTENED.labels(self.model_id).inc(sum(len(text) > takes.chars for text in given))
             if takes.chars < known.chars:
                 # It was the length: as many texts as before are tried again.
                 takes = known = replace(known, chars=takes.chars)
-        self._learn(takes)
+        if is_refused or takes == self._supposed:
+            self._learn(takes)
+        else:
+            # Failures may pass. What follows a second time is remembered.
+            self._supposed = takes
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
     def _learn(self, takes: BatchSize) -> None:
