@@ -116,7 +116,7 @@ class HttpEmbedder(ManagedEmbedder):
         self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
         self.takes: BatchSize = BatchSize()
         self._supposed = self.takes
-        """What the server seemed to take when it failed at more and did not say why."""
+        """The size that the server seemed to take when it failed at more without a reason."""
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(
