@@ -8,6 +8,7 @@ from enum import Enum
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
 from app.kernel.tuning import Tuning
 from app.settings.described import bounds, choices, rounded, unit, variable
@@ -66,10 +67,8 @@ def shown(name: str, default: object) -> str:
     match default:
         case None | SecretStr() | Tuning():
             return ""
-        case bool() | list() | dict():
-            return code(json.dumps(default))
-        case BaseModel():
-            return code(default.model_dump_json(by_alias=True, exclude_none=True))
+        case bool() | list() | dict() | BaseModel():
+            return code(json.dumps(to_jsonable_python(default, exclude_none=True)))
         case Enum():
             return code(default.value)
         case int() | float():
