@@ -137,7 +137,7 @@ async def test_a_fault_says_where_it_is_and_nothing_of_what_it_held(
     assert fault["event"] == "request.unexpected_error"
     assert fault["request_id"] == access["request_id"] == "my-request"
     assert fault["error"].startswith("RuntimeError at ")
-    assert "scripted.py" in fault["error"]
+    assert "scripted_models.py" in fault["error"]
     assert access["status"] == 500
     assert _CANARY not in str(lines) + answer.text
 
