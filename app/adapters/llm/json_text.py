@@ -35,7 +35,7 @@ _AFTER_END = "` \t\r\n"
 _MAX_STARTS = 20_000
 """Brackets that are tried, so that a reply full of them costs little."""
 _MAX_EFFORT = 8_000_000
-"""Characters that are read in vain: each of many nested lists may break off at the end only."""
+"""Characters that are read without a result: each of many nested lists may break off at its end."""
 _MAX_MENDED_CHARS = 262_144
 _MAX_MENDED_DEPTH = 32
 

@@ -104,7 +104,7 @@ def read(head: bytes, request: ProviderRequest) -> Words:
 
 
 def _own(said: str, request: ProviderRequest) -> str:
-    """Return a provider's own words, without those of the prompt and of the model's name.
+    """Return a provider's own words, without the words of the prompt and the model's name.
 
     They would be taken for words about what is refused: a user's "max_tokens 20" for a limit.
     """

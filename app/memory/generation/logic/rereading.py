@@ -150,9 +150,9 @@ class Rereading:
         Args:
             turns: the positions of the lines that were read now.
             left: the positions of those that left a memory, or a change of one.
-            known: the digests that were kept before, with the ends of their times. Those of lines
-                that came again live on; they are written only once a tenth of their time is over,
-                since some clients send a whole session after each turn.
+            known: the digests that were kept before, with the ends of their times. The digests of
+                lines that came again live on; they are written only once a tenth of their time is
+                over, since some clients send a whole session after each turn.
             kept: the times for which digests are kept.
             now: the time of the generation.
         """

@@ -108,7 +108,7 @@ class Sources:
 
     @cached_property
     def _spent(self) -> Counter[str]:
-        """The effort that was spent on quotes that nobody said exactly."""
+        """The effort that was spent on quotes that no user said exactly."""
         return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:

@@ -46,7 +46,7 @@ class Extracted:
         counts: for the operation's metadata, without zeros.
         unread: positions of the events that were left out, or whose entries could not be read.
         skipped_files: (position of the event, media type) of each file that nobody read.
-        entries: the entries of the model's replies, those of later calls included.
+        entries: the entries of all of the model's replies.
     """
 
     candidates: list[Candidate] = field(default_factory=list)

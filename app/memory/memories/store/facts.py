@@ -92,7 +92,7 @@ async def find_deleted(
     metadata: Mapping[str, Any] | None,
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return those of some texts that deleted memories had as their facts, by their hints.
+    """Return the texts that deleted memories had as their facts, by their hints.
 
     Only memories with the metadata count, if any are given. Memories that can no longer be
     recovered are not known any more.
@@ -114,7 +114,7 @@ async def find_replaced(
     texts: Collection[str],
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return those of some texts that memories had as earlier facts, by their hints.
+    """Return the texts that memories had as earlier facts, by their hints.
 
     They ended at the times that the memories rest on by now.
     """
