@@ -92,10 +92,24 @@ async def test_a_request_to_forget_reaches_only_what_was_said_before_it(
     await run(client, runner, spoken(("I like green tea.", LATE)))
     done = await run(client, runner, spoken(("Please forget that I like green tea.", EARLY)))
     assert await listed(client) == ["I like green tea."]
-    assert done["metadata"]["unmetForgetRequests"][0]["reason"] == "NOTHING_FOUND"
+    (unmet,) = done["metadata"]["unmetForgetRequests"]
+    (kept,) = ok(await client.get("/memories"))["memories"]
+    assert (unmet["reason"], unmet["nearest"]) == ("OLDER", [kept["name"]])
     later = "2026-01-01T00:00:00Z"
     await run(client, runner, spoken(("Please forget that I like green tea.", later)))
     assert await listed(client) == []
+
+
+async def test_a_request_to_forget_says_that_what_it_means_was_set_by_hand_later(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    done = await run(client, runner, spoken(("I like green tea.", EARLY)))
+    name = done["response"]["generatedMemories"][0]["memory"]["name"]
+    ok(await client.patch(f"/memories/{name.rpartition('/')[2]}", json={"fact": "I like tea."}))
+    done = await run(client, runner, spoken(("Please forget that I like tea.", LATE)))
+    (unmet,) = done["metadata"]["unmetForgetRequests"]
+    assert (unmet["reason"], unmet["nearest"]) == ("OLDER", [name])
+    assert await listed(client) == ["I like tea."]
 
 
 async def test_a_list_filters_by_the_time_at_which_it_was_said(

@@ -26,6 +26,12 @@ async def test_known_lines_of_a_list_are_left_out_and_counted(
     [
         "Some facts about me:\n- I live in Rome.\n- I have a dog called Rex.\n\nWhat do you think?",
         "- I live in Rome.\n- I have a dog called Rex.",
+        "What I know about the user interface:\n- I live in Rome.\n- I own a boat.\n\nOK",
+        "Facts about the user experience:\n- I live in Rome.\n- I have a dog called Rex.\n\nFine?",
+        "What we know about the user's manual:\n- I live in Rome.\n- I own a boat.\n\nOK?",
+        "About the user:\n- I live in Rome.\n- I have a dog called Rex.\nNothing more.",
+        "| City | Pet |\n|---|---|\n| I live in Rome. | I have a dog called Rex. |",
+        "As for me (I live in Rome.), listen. I have a dog called Rex.",
     ],
 )
 async def test_a_users_own_list_is_read(

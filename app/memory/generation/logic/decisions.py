@@ -43,12 +43,14 @@ class NewFact:
         positions: the positions of the candidates.
         near: the memories that it may be about, nearest first.
         has_more: True if a request to forget means more memories than are near.
+        later: the memories that a request to forget may mean, but that rest on a later time.
     """
 
     positions: list[int]
     candidate: Candidate
     near: list[Neighbour] = field(default_factory=list)
     has_more: bool = False
+    later: list[Neighbour] = field(default_factory=list)
 
     @property
     def ordered_positions(self) -> tuple[int, ...]:
@@ -345,22 +347,31 @@ class _Decisions:
         is_capped = new.has_more or "TOO_MANY_DELETES" in reasons
         if number in self._effects and not is_capped:
             return []
-        reason: UnmetReason = "NOTHING_FOUND"
+        reason: UnmetReason | None = None
         if is_capped:
             reason = "TOO_MANY"
         elif reasons:
             reason = "REFUSED"
         gone = {id_ for id_, verdict in self._changes.items() if verdict.action == "DELETE"}
-        nearest = [near.memory_id for near in new.near if near.memory_id not in gone]
-        return [unmet(new.candidate, reason, nearest, has_more=is_capped)]
+        near = [memory for memory in new.near if memory.memory_id not in gone]
+        return [unmet(new.candidate, reason, near, new.later)]
 
 
 def unmet(
-    request: Candidate, reason: UnmetReason, nearest: Sequence[str], *, has_more: bool = False
+    request: Candidate,
+    reason: UnmetReason | None,
+    near: Sequence[Neighbour] = (),
+    later: Sequence[Neighbour] = (),
 ) -> Unmet:
-    """Return the record of a request to forget that was not carried out."""
+    """Return the record of a request to forget that was not, or not completely, carried out.
+
+    Without a reason, either the memories that it may have meant are `later`, or there are none.
+    """
     said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
-    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more)
+    if reason is None:
+        reason = "OLDER" if later else "NOTHING_FOUND"
+    nearest = [memory.memory_id for memory in (later if reason == "OLDER" else near)]
+    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more=reason == "TOO_MANY")
 
 
 def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:

@@ -45,7 +45,7 @@ FieldReason = Literal[
     "OLDER",
     "ALREADY_READ",
 ]
-UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
+UnmetReason = Literal["NOTHING_FOUND", "OLDER", "TOO_MANY", "REFUSED"]
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,26 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 
+from app.language.search_languages import is_function_word
+
 _MAX_ENTRIES = 500
 """Entries of one turn that are compared with memories."""
 _MAX_FAULTY = 20
 """Lines of one turn that begin like JSON and are none; each is read as far as it may be some."""
 _LEAST_LIST = 2
 _MAX_HEADING_CHARS = 120
+_MAX_CELLS = 8
+"""Cells of a table's row that are compared."""
 _ITEM = re.compile(
-    r"[ \t]*(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
+    r"[ \t]*(?:(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
+    r"|\|[ \t]*)"
 )
+"""The start of a list's item or of a table's row."""
+_ASIDE = re.compile(r"\(([^()\n]{8,300})\)|\[([^\[\]\n]{8,300})\]")
+"""A text in parentheses within a sentence; a group is the text."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
 _INLINE = re.compile(r"(?![ \t]*[\[{][ \t]*[\"{])([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
+_WORD = re.compile(r"\w")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
 _MARK_CHARS = 80
 """Characters at the start of a line in which a mark is looked for."""
@@ -54,12 +63,13 @@ _MARK = re.compile(
     rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z",
     re.IGNORECASE,
 )
-
-
 _OF_USER = re.compile(
-    r"\buser(?:'s)?\b|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
+    r"\buser(?:['\u2019]s)?\b(?:[ \t]+(\w+))?"
+    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
     re.IGNORECASE,
 )
+"""The user; the group is the English word after it, which may name a thing such as an interface."""
+_KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})
 
 
 class Told(Enum):
@@ -189,10 +199,13 @@ def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without some spans; what followed one begins a line."""
+    """Return the text without some spans; what followed one begins a line.
+
+    But a sentence goes on behind parentheses.
+    """
     pieces, at = [], 0
     for begin, end in spans:
-        pieces += [text[at:begin].rstrip(" \t"), "\n"]
+        pieces += [text[at:begin].rstrip(" \t"), "" if text[begin] in "([" else "\n"]
         at = end
     return "".join([*pieces, text[at:].lstrip(" \t") if spans else text])
 
@@ -211,7 +224,17 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
         block, after = _block_at(lines, at, values)
         if block is not None:
             yield block
+        else:
+            yield from _asides(lines[at])
         at = max(after, at + 1)
+
+
+def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
+    """Yield the texts in parentheses within a line."""
+    for aside in _ASIDE.finditer(line.text):
+        texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
+        entries = tuple(_entry(line, *one.span()) for one in texts)
+        yield RecalledBlock(line.begin + aside.start(), line.begin + aside.end(), entries, False)
 
 
 def _block_at(
@@ -235,7 +258,7 @@ def _block_at(
     after = _end_of_entries(lines, first, has_heading=bool(heading))
     if after - first < (1 if heading else _LEAST_LIST):
         return None, at + 1
-    told = [lines[n] for n in range(first, after) if not lines[n].is_blank]
+    told = [lines[n] for n in range(first, after) if _WORD.search(lines[n].text)]
     entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
     return _block(lines, after, (line.begin, lines[after - 1].end), entries, heading), after
 
@@ -280,7 +303,9 @@ def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
 
 def _spellings(text: str) -> tuple[str, ...]:
     plain = text.strip().strip("\"'\u201c\u201d\u201e")
-    return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)))))
+    cells = [cell.strip() for cell in text.split("|", _MAX_CELLS)[:_MAX_CELLS]]
+    told = [cell for cell in cells if " " in cell] if len(cells) > 1 else []
+    return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)), *told)))
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -307,14 +332,25 @@ def _block(
     """Return a block; `after` is the line behind it.
 
     It is context under a heading that speaks of memories or context, with a mark such as "User
-    message:" after it. Without one, the heading must speak of the user: "My memories:" is theirs.
+    message:" after it. A blank line is a mark, too, if the heading speaks of memories of the user:
+    "My memories:" is the user's own list.
     """
     begin, end = span
+    has_gap = any(line.is_blank for line in lines[after : after + 1])
     follows = next((line for line in islice(lines, after, None) if not line.is_blank), None)
     mark_end = None if follows is None else _mark_end(follows)
     speaks = _OF_MEMORIES if mark_end is None else _OF_EITHER
     is_context = follows is not None and speaks.search(heading) is not None
     if mark_end is None:
-        is_context = is_context and _OF_USER.search(heading) is not None
+        is_context = is_context and has_gap and _is_of_user(heading)
     is_context = is_context and _OWN.search(heading) is None
     return RecalledBlock(begin, end if mark_end is None else mark_end, tuple(entries), is_context)
+
+
+def _is_of_user(heading: str) -> bool:
+    """Return True if a heading speaks of the user, rather than of a thing named after users."""
+    for found in _OF_USER.finditer(heading):
+        word = (found[1] or "").lower()
+        if not word or word in _KNOWLEDGE or is_function_word(word):
+            return True
+    return False

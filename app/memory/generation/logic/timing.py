@@ -106,9 +106,24 @@ def superseded(
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
-    """Return the memories that a request to forget reaches: none that rest on a later time."""
+    """Return the memories that a candidate may change or end.
+
+    A request to forget reaches no memory that rests on a later time.
+    """
+    if not candidate.forget:
+        return list(near)
     return [
         memory
         for memory in near
         if not (candidate.is_repeat and memory.is_held) and not is_newer(memory, candidate)
     ]
+
+
+def unreached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
+    """Return the memories that rest on a later time than a request to forget, if the nearest does.
+
+    `near` has the nearest first.
+    """
+    if not candidate.forget or not near or not is_newer(near[0], candidate):
+        return []
+    return [memory for memory in near if is_newer(memory, candidate)]

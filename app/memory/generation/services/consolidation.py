@@ -24,6 +24,7 @@ from app.memory.generation.logic.decisions import (
 )
 from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
+from app.memory.generation.logic.timing import reached, unreached
 from app.memory.generation.services.entries import EntryCounts
 from app.memory.generation.services.neighbours import NearMemories
 
@@ -67,7 +68,8 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
         mark = (_normalize(candidate.fact), candidate.forget)
         before = facts.pop(mark, None)
         positions = [position] if before is None else [*before.positions, position]
-        facts[mark] = NewFact(positions, candidate, list(row.memories), row.has_more)
+        within, later = reached(candidate, row.memories), unreached(candidate, row.memories)
+        facts[mark] = NewFact(positions, candidate, within, row.has_more, later)
     result = Compared([], [])
     known: dict[str, Verdict] = {}
     # A fact repeated beside a request to forget may be said after it, so a model decides.

@@ -13,7 +13,8 @@ from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
-from app.memory.generation.logic.timing import is_newer, reached, superseded
+from app.memory.generation.logic.outcomes import Dropped
+from app.memory.generation.logic.timing import is_newer, older, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
 from app.memory.memories.logic.ended import EndedFact
@@ -21,6 +22,7 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
+from app.memory.memories.store.facts import RestTime
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
@@ -62,13 +64,24 @@ class NearMemories:
 
 @dataclass(frozen=True)
 class NearCandidates:
-    """One row of near memories for each candidate.
+    """Candidates with the memories near each of them.
 
-    `model_id` names the model whose vectors give the distances; empty: shared words give them.
+    Attributes:
+        near: one for each candidate.
+        older: what became of the facts that were taken back later than they were said; they are no
+            candidates any more.
+        model_id: the model whose vectors give the distances; empty: shared words give them.
     """
 
-    rows: list[list[Neighbour]]
+    candidates: Sequence[Candidate]
+    near: Sequence[NearMemories]
+    older: Sequence[Dropped] = ()
     model_id: str = ""
+
+    @property
+    def rows(self) -> list[Sequence[Neighbour]]:
+        """The memories near each candidate."""
+        return [near.memories for near in self.near]
 
 
 @dataclass(frozen=True)
@@ -107,10 +120,10 @@ class Neighbourhood:
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
             ]
-        timed = await self._timed(candidates, near)
-        return NearCandidates(timed, model_id or "")
+        in_time = await self._in_time(candidates, [NearMemories(row) for row in near])
+        return replace(in_time, model_id=model_id or "")
 
-    async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
+    async def searched(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate by the service's own search, for a model.
 
         No similarity is too small: scales differ by embedder, and the memory that a move or a new
@@ -150,41 +163,33 @@ class Neighbourhood:
                     found = await search.by_everything(candidate.fact, asked)
                     rows = [hit.row for hit in found.hits]
                     results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
-        timed = await self._timed(candidates, [list(near.memories) for near in results])
-        return [
-            replace(near, memories=memories) for near, memories in zip(results, timed, strict=True)
-        ]
+        return await self._in_time(candidates, results)
 
-    async def _timed(
-        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
-    ) -> list[list[Neighbour]]:
-        """Return the memories near each candidate with the times that they rest on.
-
-        Memories that a request to forget does not reach are left out.
-        """
-        ids = sorted({memory.memory_id for row in near for memory in row})
+    async def _in_time(
+        self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
+    ) -> NearCandidates:
+        """Give the memories the times that they rest on, and leave out what was taken back."""
+        ids = sorted({memory.memory_id for one in near for memory in one.memories})
         async with self.resources.db.snapshot() as session:
             times = await stored_facts.rest_times(session, self.engine.engine, ids) if ids else {}
-        timed = [
-            [
-                replace(memory, rests_on=at.rests_on, is_held=at.is_held)
-                for memory in row
-                if (at := times.get(memory.memory_id)) is not None
-            ]
-            for row in near
-        ]
-        return [
-            reached(candidate, row) if candidate.forget else row
-            for candidate, row in zip(candidates, timed, strict=True)
-        ]
+            timed = [replace(one, memories=_timed(one.memories, times)) for one in near]
+            rows = [one.memories for one in timed]
+            known = await self._find_ended(session, candidates, rows)
+        ended = superseded(candidates, rows, known)
+        standing = [at for at in range(len(candidates)) if at not in ended]
+        return NearCandidates(
+            [candidates[at] for at in standing],
+            [timed[at] for at in standing],
+            older(candidates, ended),
+        )
 
-    async def superseded(
-        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
-    ) -> Mapping[int, EndedFact]:
-        """Return the candidates that were taken back later than they were said, by position.
-
-        A memory that had the fact was deleted or changed meanwhile.
-        """
+    async def _find_ended(
+        self,
+        session: Session,
+        candidates: Sequence[Candidate],
+        near: Sequence[Sequence[Neighbour]],
+    ) -> dict[str, EndedFact]:
+        """Return facts that a memory had until it was deleted or changed, by their hints."""
         now, engine_id = self.resources.clock.now(), self.engine.engine
         earlier = {
             candidate.fact
@@ -199,15 +204,14 @@ class Neighbourhood:
             for memory in row
             if candidate.fact in earlier and is_newer(memory, candidate)
         }
-        scope = self.request.scope or {}
-        async with self.resources.db.snapshot() as session:
-            ended = await stored_facts.find_deleted(
-                session, engine_id, scope, earlier, self._exact_metadata(), now
-            )
-            if newer:
-                ids = sorted(newer)
-                ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
-        return superseded(candidates, near, ended)
+        metadata = self._exact_metadata()
+        ended = await stored_facts.find_deleted(
+            session, engine_id, self.request.scope or {}, earlier, metadata, now
+        )
+        if newer:
+            ids = sorted(newer)
+            ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
+        return ended
 
     def _is_lexical(self, model_id: str) -> bool:
         embedder = self.resources.embedders.find(model_id)
@@ -312,6 +316,15 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
         if details & (names(neighbour.fact) | numbers(neighbour.fact))
     ]
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
+
+
+def _timed(near: Sequence[Neighbour], times: Mapping[str, RestTime]) -> list[Neighbour]:
+    """Return memories with their times; one that was deleted meanwhile has none and is left out."""
+    return [
+        replace(memory, rests_on=at.rests_on, is_held=at.is_held)
+        for memory in near
+        if (at := times.get(memory.memory_id)) is not None
+    ]
 
 
 def _to_neighbour(row: MemoryRow | MemoryRecord) -> Neighbour:

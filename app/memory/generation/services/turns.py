@@ -44,9 +44,9 @@ def _between(before: str, after: str, *, was_cut: bool) -> str:
     """Return what stands between two parts of a text: nothing, since parts carry their blanks.
 
     But a sentence that has ended, or a file in between, begins a line, and a capital after a small
-    letter begins a word.
+    letter begins a word. A mark between two digits is a part of their number or time.
     """
-    if not before:
+    if not before or (not was_cut and before[-2:-1].isdigit() and after[0].isdigit()):
         return ""
     if was_cut or before.rstrip()[-1:] in _END_MARKS:
         return "\n"

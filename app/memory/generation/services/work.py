@@ -26,20 +26,19 @@ from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, fates
+from app.memory.generation.logic.outcomes import fates
 from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
-from app.memory.generation.logic.timing import older
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material, ReadPart
-from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
+from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
 from app.memory.generation.services.profile_fields import with_profiles
@@ -218,27 +217,21 @@ class Generation:
             return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
-        near = await self.scope.near(candidates)
-        by_meaning = _MEASURED_MODEL in near.model_id
-        ended = await self.scope.superseded(candidates, near.rows)
-        standing = [at for at in range(len(candidates)) if at not in ended]
-        left, rows = [candidates[at] for at in standing], [near.rows[at] for at in standing]
-        planned = await in_pieces(by_rules(left, rows, self._caps, by_meaning=by_meaning))
-        return planned.with_dropped(older(candidates, ended))
+        found = await self.scope.near(candidates)
+        by_meaning = _MEASURED_MODEL in found.model_id
+        planned = await in_pieces(
+            by_rules(found.candidates, found.rows, self._caps, by_meaning=by_meaning)
+        )
+        return planned.with_dropped(found.older)
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
-        near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
         is_consolidated = not self.task.request.disable_consolidation
-        taken_back: list[Dropped] = []
+        found = NearCandidates(candidates, [NearMemories()] * len(candidates))
         if is_consolidated:
-            near = await self.scope.searched(candidates)
-            ended = await self.scope.superseded(candidates, [row.memories for row in near])
-            taken_back = older(candidates, ended)
-            standing = [at for at in range(len(candidates)) if at not in ended]
-            candidates, near = [candidates[at] for at in standing], [near[at] for at in standing]
-        facts = compared(candidates, near)
+            found = await self.scope.searched(candidates)
+        facts = compared(found.candidates, found.near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
         ids = {memory.memory_id for new in facts.open for memory in new.near}
@@ -249,11 +242,10 @@ class Generation:
         masked = Compared(facts.settled, list(shown.masked))
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
-        stored = [row.memories for row in near]
-        planned = plan(candidates, stored, verdicts, self._caps.all)
+        planned = plan(found.candidates, found.rows, verdicts, self._caps.all)
         dropped = [*done.dropped, *planned.outcome.dropped]
         decided = replace(planned, outcome=replace(done, dropped=dropped))
-        return decided.with_dropped(taken_back)
+        return decided.with_dropped(found.older)
 
     @property
     def _caps(self) -> Caps:
