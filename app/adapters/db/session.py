@@ -143,9 +143,9 @@ class Database:
         return database
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
-        """Return True if the view may include rows of a scope.
+        """Return True if the view includes the rows of a scope; if not, it includes none of them.
 
-        For searches in one scope: a search that can match nothing would take longest.
+        For searches and creations in one scope: no row has to be checked after it.
         """
         scopes = {key: [value] for key, value in scope.items()}
         return all_meet(scopes, self._view.conditions)
@@ -307,14 +307,13 @@ class Database:
         """The id of the caller's key; None: the service itself."""
         return self._view.caller
 
-    @property
-    def audit(self) -> Audit | None:
-        """The function that returns the audit row for a hot write of the caller.
+    def audit_within(self, scope: Mapping[str, str]) -> Audit | None:
+        """Return the function that makes the audit row for a hot write in one scope.
 
-        None if hot writes are not possible with this view: the caller sees only a part, so inserted
-        rows must be checked; or the change has no caller.
+        None if a hot write is not possible: the caller does not reach the scope, or the change has
+        no caller.
         """
-        return None if self._view.conditions else self._view.audit
+        return self._view.audit if self.reaches(scope) else None
 
     def reach(self, row: type[Base], alias: str) -> tuple[str, dict[str, Any]]:
         """Return the caller's condition on a table as SQL text, with its values."""

@@ -155,8 +155,9 @@ class MemoryService:
         request, masked = await self.privacy.admit(name, Place.DIRECT, request, TEXT_FIELDS)
         vector = await self.embedding.fact(name.engine, request.fact)
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
-        known = self.known.find(name) if once is None else None
-        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
+        known = self.known.find(name)
+        done = None if known is None else await self._create_fast(known, new_memory, once)
+        if known is not None and done is not None:
             # The engine was found as it is known.
             self.known.note(known)
             return done
@@ -172,14 +173,20 @@ class MemoryService:
         self.known.note(engine)
         return Created(row)
 
-    async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
+    async def _create_fast(
+        self, engine: EngineRow, new_memory: "_NewMemory", once: IdempotencyKey | None
+    ) -> Created | None:
         """Create a memory at once; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
-        writing = self.writing(engine, new, new_memory.request)
-        creation = new_memory.creation(config_of(engine))
-        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
+        try:
+            writing = self.writing(engine, new, new_memory.request)
+            creation = new_memory.creation(config_of(engine))
+        except InvalidArgument:
+            # A retry is answered although its moments have passed; the other path knows.
+            return None
+        row = await ledger.create_at_once(self.db, engine, writing, creation, new, once)
         if row is None:
             return None
         response = response_of(writing, row)

@@ -12,6 +12,7 @@ from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import another_id, new_id
 from app.kernel.names import MemoryName
 from app.kernel.scopes import bucket_of_hash, scope_hash
@@ -41,6 +42,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import erasure as stored
+from app.platform.operations.store.idempotency import record_of
 from app.platform.operations.store.repository import NewOperation
 
 rename_callers = erasure.rename_callers
@@ -99,15 +101,20 @@ async def create(session: Session, writing: ChangeContext, new: Creation) -> Wri
 
 
 async def create_at_once(
-    db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
+    db: Database,
+    engine: EngineRow,
+    writing: ChangeContext,
+    new: Creation,
+    operation: NewOperation,
+    once: IdempotencyKey | None,
 ) -> MemoryRow | None:
     """Create a memory and finish its operation at once, in a transaction of its own.
 
     Return None and change nothing if the fast path does not apply: the engine has changed since it
-    was read, the id is taken, the caller reaches only a part of the engine, or the write is unusual
-    (no vector, labels, no revision, no audit event).
+    was read, the request or the memory's id is known, the caller does not reach the scope, or the
+    write is unusual (no vector, labels, no revision, no audit event).
     """
-    vector, audit = new.vector, db.audit
+    vector, audit = new.vector, db.audit_within(new.scope)
     is_usual = writing.keeps_revisions and not writing.labels
     is_embedded = vector is not None and vector.model_id == engine.embedding_model
     if vector is None or audit is None or not (is_usual and is_embedded):
@@ -123,6 +130,9 @@ async def create_at_once(
         "operation": operation.columns(OperationState.SUCCEEDED, response),
         "event": event,
     }
+    if once is not None:
+        answer = operation.engine_id, operation.operation_id
+        rows["request"] = record_of(once, engine.engine_id, writing.now, answer)
     return row if await fast_sql.insert(db, engine, rows) else None
 
 

@@ -224,8 +224,11 @@ class RetrievalService:
         return (known, part) if known is not None and part is not None else None
 
     def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
-        """Return the engine as it was read last, if a fast statement can serve the query."""
-        return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
+        """Return the engine as it was read last, if a fast statement can serve the query.
+
+        Without filters, the caller reaches the whole scope of the query.
+        """
+        return self.known.find(name) if query.is_unfiltered else None
 
     def _page(self, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
         """Return the page; without parameters it has as many as one response can hold."""

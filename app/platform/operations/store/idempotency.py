@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
+from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
 from app.kernel.errors import AlreadyExists, NotFound, Reason
@@ -20,6 +21,35 @@ from app.kernel.names import EngineName, OperationName
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
+
+RECORD = Insertion(
+    "request",
+    RequestIdRow,
+    "engine_id caller request_id request_hash operation_engine_id operation_id remove_time",
+    "engine",
+    # No row if the id is known, even past its time.
+    "on conflict do nothing returning 1",
+)
+"""Insertion of the record of a request, with the values of `record_of`."""
+
+
+def record_of(
+    once: IdempotencyKey, engine_id: int, now: datetime, operation: tuple[int, str | None]
+) -> dict[str, Any]:
+    """Return the columns of the record of a request, which an operation answers.
+
+    The id is unique within the engine; `operation` has the engine and the id of the operation.
+    """
+    operation_engine_id, operation_id = operation
+    return {
+        "engine_id": engine_id,
+        "caller": once.caller,
+        "request_id": once.request_id,
+        "request_hash": once.request_hash,
+        "operation_engine_id": operation_engine_id,
+        "operation_id": operation_id,
+        "remove_time": now + once.keep,
+    }
 
 
 async def lookup(
@@ -108,18 +138,10 @@ async def _record(
     mine = _is_request(engine_id, once)
     is_over = RequestIdRow.remove_time <= database_time(session)
     await session.execute(delete(RequestIdRow).where(mine, is_over))
-    operation_engine_id, operation_id = operation or (engine_id, None)
+    record = record_of(once, engine_id, now, operation or (engine_id, None))
     inserted = await session.execute(
         upsert(RequestIdRow)
-        .values(
-            engine_id=engine_id,
-            caller=once.caller,
-            request_id=once.request_id,
-            request_hash=once.request_hash,
-            operation_engine_id=operation_engine_id,
-            operation_id=operation_id,
-            remove_time=now + once.keep,
-        )
+        .values(record)
         .on_conflict_do_nothing()
         .returning(RequestIdRow.request_id)
     )
