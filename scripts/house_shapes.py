@@ -1,4 +1,4 @@
-"""Counts of the shapes that `tests/architecture/budget.toml` limits: small files, bundles and others."""
+"""Counts of the shapes that `tests/architecture/budget.toml` limits, such as small files."""
 
 import ast
 import re

@@ -184,9 +184,9 @@ MEASURES: dict[str, tuple[Callable[[], object], str]] = {
     "files / times that name display_name": (lambda: _column("display_name"), "3 / 6"),
     "docstrings that open with a riddle": (_riddles, "3 %"),
     "functions' variables called one or found": (_vague, "60"),
-    "settings": (lambda: len(Settings.model_fields), "110"),
+    "settings": (lambda: len(Settings.model_fields), "95"),
     "lines of the README": (lambda: (_ROOT / "README.md").read_text().count("\n"), "230"),
-    "lines / files of app/": (_sizes, "56,000 / 440"),
+    "lines / files of app/": (_sizes, "80,600 / 490"),
 }
 """Measures that are printed and not tested: how each is counted, and its target."""
 
