@@ -24,6 +24,11 @@ Scopes = Mapping[str, Sequence[str]]
 """Several scopes at once: the values of each key."""
 
 
+def of_one(scope: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of each key of a single scope."""
+    return {key: [value] for key, value in scope.items()}
+
+
 def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
     """Return True if all of these scopes meet the conditions."""
     return all(

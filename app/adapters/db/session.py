@@ -24,7 +24,7 @@ from app.adapters.db.fence import Fence
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
-from app.kernel.auth import Caller, Conditions, all_meet
+from app.kernel.auth import Caller, Conditions, all_meet, of_one
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, IdClash
 from app.kernel.guard import transaction_open
@@ -147,8 +147,7 @@ class Database:
 
         For searches and creations in one scope: no row has to be checked after it.
         """
-        scopes = {key: [value] for key, value in scope.items()}
-        return all_meet(scopes, self._view.conditions)
+        return all_meet(of_one(scope), self._view.conditions)
 
     @asynccontextmanager
     async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:

@@ -18,7 +18,7 @@ from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
 from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import Memory
-from app.memory.memories.services.memories import MemoryService, noting_revisions
+from app.memory.memories.services.memories import MemoryService, note_revisions
 from app.memory.memories.store import ledger, listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext
@@ -28,11 +28,11 @@ from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
+from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store import erasure as stored
-from app.platform.operations.store import idempotency, kept_requests
-from app.platform.operations.store import repository as operations
-from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store import kept_requests
 from app.platform.operations.store.tables import OperationRow
 
 PURGE = "memories.purge"
@@ -69,21 +69,21 @@ class RetentionService:
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
         # It may take as long as there are memories to remove.
-        async with service.db.transaction(writes_vectors=False) as session:
-            erases = request.force and (request.permanent or self._scopes(request) is not None)
-            engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
-            new = service.operation(engine, PURGE, "PurgeMemories", now).noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            new = replace(new, scopes=scopes_of(session))
-            writing = service.writing(engine, new, request)
+        erases = request.force and (request.permanent or self._scopes(request) is not None)
+        locked = engines.locked(name, Lock.UPDATE if erases else Lock.SHARED)
+        async with mutate(
+            service, locked, _METHOD, once, details=details, writes_vectors=False
+        ) as change:
+            if change.replayed is not None:
+                return change.replayed
+            change.operation = replace(change.operation, scopes=scopes_of(change.session))
+            writing = service.writing(change.engine, change.operation, request)
             response: dict[str, Any] = {"@type": type_url("PurgeMemoriesResponse")}
             if request.force:
-                new, count = await self._purge(session, (new, writing), request, wanted)
-                response["purgeCount"] = count
+                response["purgeCount"] = await self._purge(change, writing, request, wanted)
             else:
-                response |= await _preview(session, writing.engine, request, wanted)
-            return await operations.insert_done(session, new, response)
+                response |= await _preview(change.session, writing.engine, request, wanted)
+            return await change.done(response)
 
     def _scopes(self, request: PurgeMemoriesRequest) -> Clause | None:
         """Return the filter on scopes alone, if the request selects by nothing else."""
@@ -91,29 +91,31 @@ class RetentionService:
 
     async def _purge(
         self,
-        session: Session,
-        change: tuple[NewOperation, ChangeContext],
+        change: Mutation[EngineRow],
+        writing: ChangeContext,
         request: PurgeMemoriesRequest,
         wanted: Clause,
-    ) -> tuple[NewOperation, int]:
-        """Delete or erase the matching memories; return the operation with its notes, and a count.
+    ) -> int:
+        """Delete or erase the matching memories; note the counts, and return their number.
 
         What events became during the wait for their streams is taken as well.
         """
-        new, writing = change
-        engine_id, scopes = writing.engine.engine, self._scopes(request)
+        session, engine_id = change.session, writing.engine.engine
+        scopes = self._scopes(request)
         if request.permanent:
             erased = await self._erase_matching(session, engine_id, wanted)
             events = await self._erase_events(session, engine_id, scopes, request.filter)
             if scopes is not None:
                 erased += await self._erase_matching(session, engine_id, wanted)
-            noted = new.noting(**events, erased=asdict(erased), deletedCount=erased.memories)
-            return noted, erased.memories
+            change.note(**events, erased=asdict(erased), deletedCount=erased.memories)
+            return erased.memories
         count = await self._delete_matching(session, writing, wanted)
         events = await self._erase_events(session, engine_id, scopes, request.filter)
         if scopes is not None:
             count += await self._delete_matching(session, writing, wanted)
-        return noting_revisions(new.noting(**events, deletedCount=count), writing), count
+        change.note(**events, deletedCount=count)
+        note_revisions(change, writing)
+        return count
 
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
@@ -219,3 +221,6 @@ async def read_samples(session: Session, stored: Mapping[str, Any], clock: Clock
         if memory is not None and memory["createTime"] == sample["createTime"]
     ]
     return {**stored, "samples": shown}
+
+
+_METHOD = Method(PURGE, "PurgeMemories")

@@ -41,11 +41,9 @@ from app.memory.revisions.store import labels, repository
 from app.memory.revisions.store.labels import WantedLabels
 from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
 
 PREVIEW = "revisions.preview"
@@ -180,21 +178,21 @@ class RevisionService:
         request, details = await service.admit_labels(name.engine, request)
         vector = None if request.validate_only else await self._vector(target, now)
         kind = PREVIEW if request.validate_only else "memories.rollback"
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, kind, "RollbackMemory", now).noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        method, locked = Method(kind, "RollbackMemory"), engines.locked(name.engine)
+        async with mutate(service, locked, method, once, details=details) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
+            await change.concerns(row.scope)
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)
-            writing = service.writing(engine, new, request)
+            writing = service.writing(engine, change.operation, request)
             if request.validate_only:
-                planned = _planned(writing.engine, row, revision)
-                return await operations.insert_done(session, new.noting(validateOnly=True), planned)
-            change = Change(
+                change.note(validateOnly=True)
+                return await change.done(_planned(writing.engine, row, revision))
+            wanted = Change(
                 row=row,
                 content=content_of(revision),
                 expire_time=memory_expiry(
@@ -204,8 +202,8 @@ class RevisionService:
                 restores=revision.revision_id,
                 hold=Hold.SET,
             )
-            written = await ledger.change(session, writing, change)
-            return await finish_with_memory(session, new, writing, written.row)
+            written = await ledger.change(session, writing, wanted)
+            return await finish_with_memory(change, writing, written.row)
 
     async def _vector(self, target: RevisionName, now: datetime) -> Vector | None:
         """Return the vector of a revision's fact, which cannot change, outside transactions."""

@@ -52,7 +52,7 @@ async def check_engine(request: Request, engine: EngineName) -> None:
         raise NotFound.of(f"reasoningEngines/{engine.engine}")
 
 
-def open_bank(  # noqa: PLR0913 - what a call is made of
+def open_bank(
     request: Request,
     engine: str,
     scope: Mapping[str, str],

@@ -89,7 +89,9 @@ async def ask(
     unfinished = await leases.unfinished(session, engine.engine_id, SUMMARIZE, key)
     if unfinished is not None:
         return unfinished
-    new = operation(engine, SUMMARIZE, now, settings).concerning({"user_id": owner.user_id})
+    keep = settings.operation_retention
+    new = NewOperation.of(name_of(engine), SUMMARIZE, "SummarizeSession", now, keep)
+    new = new.concerning({"user_id": owner.user_id})
     name = SessionName(name_of(engine), owner.session_id)
     own = policy_of(owner.memory_policy, engine)
     own_key = None if own is None else rules_of(own).key
@@ -142,12 +144,6 @@ async def run_now(
 def key_of(session_id: str, policy_key: str) -> str:
     """Return the key that serialises the summaries of one session and policy."""
     return f"summaries/{session_id}/{policy_key}"
-
-
-def operation(engine: EngineRow, kind: str, now: datetime, settings: Settings) -> NewOperation:
-    """Return a new operation on summaries, without a key."""
-    method = "SummarizeSession" if kind == SUMMARIZE else "RegenerateSummary"
-    return NewOperation.of(name_of(engine), kind, method, now, settings.operation_retention)
 
 
 @dataclass(frozen=True)

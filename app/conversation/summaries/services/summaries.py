@@ -32,8 +32,8 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.limits.services.quotas import check_more
-from app.platform.operations.store import idempotency, leases
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
+from app.platform.operations.store import idempotency
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import Session
@@ -41,6 +41,8 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
+
+_REGENERATE = Method(queue.REGENERATE, "RegenerateSummary")
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,12 @@ class SummaryService:
             ResourceExhausted: the engine's token budget for today is used up, or its queue is full.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            new = queue.operation(engine, queue.REGENERATE, now, self.settings)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = self.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        locked = engines.locked(name.session.engine)
+        async with mutate(self, locked, _REGENERATE, once) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
+            await change.check_queue()
             owner = await sessions.get(session, name.session, now)
             row = await repository.get(session, name)
             if row.state != StoredSummaryState.ACTIVE:
@@ -138,8 +139,8 @@ class SummaryService:
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
-            new = await idempotency.concerning(session, new, once, {"user_id": owner.user_id})
-            return await operations.insert(session, new.queued(key, request))
+            await change.concerns({"user_id": owner.user_id})
+            return await change.queue(key, request)
 
     async def renew(
         self, session: Transaction, failed: OperationRow, new: NewOperation

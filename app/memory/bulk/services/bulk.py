@@ -10,7 +10,7 @@ from app.adapters.cooperative import each
 from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.kernel.auth import Scopes
+from app.kernel.auth import Scopes, of_one
 from app.kernel.errors import AlreadyExists, InvalidArgument, NotFound, Reason, ServiceError
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
@@ -27,7 +27,7 @@ from app.memory.memories.schemas.memories import (
     RevisionFields,
     stored_type,
 )
-from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
+from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, Hold, time_said
@@ -35,13 +35,11 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
@@ -95,7 +93,7 @@ class BulkService:
             NotFound: the engine, or for the caller a scope of an atomic batch, does not exist.
             ResourceExhausted: the engine has no room for all of them.
         """
-        settings, now = self.memories.settings, self.memories.clock.now()
+        settings = self.memories.settings
         read = await each(
             list(enumerate(request.requests)), lambda numbered: read_new(settings, *numbered)
         )
@@ -105,21 +103,28 @@ class BulkService:
             _raise_first(read)
         items = [entry for entry in read if isinstance(entry, BulkItem)]
         vectors = await self.embedded(name.engine, items)
-        async with self.memories.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
-            new = new.within(_one_scope(items)).noting(**noted(masked))
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            creating = Creating(self.memories, session, engine, new, vectors)
+        opened = mutate(
+            self.memories,
+            engines.locked(name),
+            _METHOD,
+            once,
+            scopes=_one_scope(items),
+            details=noted(masked),
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, new = change.session, change.operation
+            creating = Creating(self.memories, session, change.engine, new, vectors)
             outcomes = iter(await creating.create(items, _field_prefix))
             results = [next(outcomes) if isinstance(entry, BulkItem) else entry for entry in read]
             if request.atomic:
                 _raise_first(results)
-            new = replace(new, scopes=_scopes(session, results))
-            new = creating.noting_revisions(new)
+            change.operation = replace(new, scopes=_scopes(session, results))
+            if creating.keeps_no_revisions:
+                change.note(revisionsDisabled=True)
             response = _response(name_of_engine(new), results, is_atomic=request.atomic)
-            return await operations.insert_done(session, new, response)
+            return await change.done(response)
 
     async def admitted(
         self, name: EngineName, read: Sequence[Read], path: Prefix
@@ -240,13 +245,11 @@ class Creating:
             await ledger.apply(self.session, writing, alike)
         return outcomes
 
-    def noting_revisions(self, new: NewOperation) -> NewOperation:
-        """Note in the operation's metadata if nothing of it can be undone."""
-        kept = [writing for writing in self._writings.values() if writing.keeps_revisions]
-        quiet = next(
-            (writing for writing in self._writings.values() if not writing.keeps_revisions), None
-        )
-        return new if kept or quiet is None else noting_revisions(new, quiet)
+    @property
+    def keeps_no_revisions(self) -> bool:
+        """True if there are changes, and none of them can be undone."""
+        kept = [writing.keeps_revisions for writing in self._writings.values()]
+        return bool(kept) and not any(kept)
 
     def _prepare(self, item: BulkItem, prefix: str) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
@@ -330,7 +333,7 @@ def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
     scopes = [item.request.scope for item in items]
     if not scopes or any(scope != scopes[0] for scope in scopes):
         return None
-    return {key: [value] for key, value in scopes[0].items()}
+    return of_one(scopes[0])
 
 
 def _scopes(session: Session, results: Sequence[Outcome | Read]) -> Scopes | None:
@@ -370,3 +373,6 @@ def _named(engine: EngineName, row: MemoryRow, updated: datetime) -> dict[str, s
 def _status(error: object) -> dict[str, object]:
     assert isinstance(error, ServiceError)
     return error.as_operation_error()
+
+
+_METHOD = Method(BATCH_CREATE, "BatchCreateMemories")

@@ -205,7 +205,9 @@ class Import:
                 results = await resolve(creating, chunk.items, self._options)
                 chunk = _with_results(chunk, results)
                 if any(chunk.counts[name] for name in _RECORDED):
-                    await self._record(session, creating.noting_revisions(new), chunk)
+                    if creating.keeps_no_revisions:
+                        new = new.noting(revisionsDisabled=True)
+                    await self._record(session, new, chunk)
         return chunk
 
     async def _operation_at(

@@ -34,8 +34,8 @@ from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.services.retries import not_kept
-from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -101,25 +101,26 @@ class GenerationService:
         _check_length(service.settings, request)
         place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
         request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            kind = PREVIEW if request.validate_only else GENERATE
-            new = service.operation(engine, kind, "GenerateMemories", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        kind = PREVIEW if request.validate_only else GENERATE
+        method = Method(kind, "GenerateMemories")
+        async with mutate(service, engines.locked(name), method, once) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
+            await change.check_queue()
             read = request.vertex_session_source
             origin = None if read is None else await admit(session, engine, read, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
-            new = await idempotency.concerning(session, new, once, scope)
+            await change.concerns(scope)
             # A revision life that lies in the past is the caller's error, so it is checked here.
-            service.writing(engine, new, request)
+            service.writing(engine, change.operation, request)
             model = model_of(self.models, engine)
             has_facts = request.direct_memories_source is not None
-            new = await self._affordable(session, engine, new, has_facts=has_facts)
-            new = new.noting(**noted(masked))
+            change.operation = await self._affordable(
+                session, engine, change.operation, has_facts=has_facts
+            )
+            change.note(**noted(masked))
             # A preview writes nothing, so it need not wait for generations that write.
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
@@ -127,7 +128,7 @@ class GenerationService:
             made = None if origin is None else origin.row.create_time
             told = self.privacy.is_told
             queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
-            return await operations.insert(session, new.queued(key, queued))
+            return await change.queue(key, queued)
 
     async def renew(
         self, session: Session, failed: OperationRow, new: NewOperation

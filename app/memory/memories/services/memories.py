@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
+from app.kernel.auth import of_one
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
@@ -48,8 +49,7 @@ from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import EMPTY, OperationState
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
@@ -71,6 +71,9 @@ TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
 """Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
 UNDELETE = "memories.undelete"
 """Kind of the operation that brings a memory back."""
+_CREATE = Method("memories.create", "CreateMemory")
+_UPDATE = Method("memories.update", "UpdateMemory")
+_DELETE = Method("memories.delete", "DeleteMemory")
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback", UNDELETE)
 """The kinds of operations whose answers are a memory."""
 
@@ -161,15 +164,22 @@ class MemoryService:
             # The engine was found as it is known.
             self.known.note(known)
             return done
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            new = self.operation(engine, "memories.create", "CreateMemory", now)
-            new = new.concerning(request.scope).noting(**new_memory.details)
-            if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
-                return Created(repeated)
-            writing = self.writing(engine, new, request)
-            written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
-            row = await finish_with_memory(session, new, writing, written.row)
+        opened = mutate(
+            self,
+            engines.locked(name),
+            _CREATE,
+            once,
+            scopes=of_one(request.scope),
+            details=new_memory.details,
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return Created(change.replayed)
+            engine = change.engine
+            writing = self.writing(engine, change.operation, request)
+            creation = new_memory.creation(config_of(engine))
+            written = await ledger.create(change.session, writing, creation)
+            row = await finish_with_memory(change, writing, written.row)
         self.known.note(engine)
         return Created(row)
 
@@ -177,7 +187,7 @@ class MemoryService:
         self, engine: EngineRow, new_memory: "_NewMemory", once: IdempotencyKey | None
     ) -> Created | None:
         """Create a memory at once; return None if that did nothing or does not apply."""
-        new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
+        new = self.operation(engine, *_CREATE, new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
         try:
@@ -214,27 +224,26 @@ class MemoryService:
         request, masked = await self.privacy.admit(name.engine, Place.DIRECT, request, fields)
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            new = new.noting(**noted(masked))
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = engines.locked(name.engine)
+        async with mutate(self, locked, _UPDATE, once, details=noted(masked)) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
+            await change.concerns(row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
-            change = Change(
+            wanted = Change(
                 row=row,
                 content=_merged_content(row, request, changed),
                 expire_time=_new_expiry(row, config_of(engine), changed, now, requested),
                 vector=vector,
                 hold=_hold(request, changed),
             )
-            writing = self.writing(engine, new, request)
-            written = await ledger.change(session, writing, change)
-            return await finish_with_memory(session, new, writing, written.row)
+            writing = self.writing(engine, change.operation, request)
+            written = await ledger.change(session, writing, wanted)
+            return await finish_with_memory(change, writing, written.row)
 
     async def delete(
         self,
@@ -259,25 +268,23 @@ class MemoryService:
         request.check_kept(permanent=permanent)
         request, details = await self.admit_labels(name.engine, request)
         visible = repository.is_known(now) if permanent else repository.is_live(now)
-        async with self.db.transaction() as session:
-            lock = Lock.UPDATE if permanent else Lock.SHARED
-            engine = await engines.get(session, name.engine, lock)
-            new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            new = new.noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = engines.locked(name.engine, Lock.UPDATE if permanent else Lock.SHARED)
+        async with mutate(self, locked, _DELETE, once, details=details) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session = change.session
             row = await repository.get(session, name, visible, for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
-            new = replace(new, memory_id=row.memory_id)
+            await change.concerns(row.scope)
+            change.operation = replace(change.operation, memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
-                new = new.noting(erased=asdict(erased))
+                change.note(erased=asdict(erased))
             else:
-                writing = self.writing(engine, new, request)
+                writing = self.writing(change.engine, change.operation, request)
                 await ledger.delete(session, writing, [row])
-                new = noting_revisions(new, writing)
-            return await operations.insert_done(session, new, EMPTY)
+                note_revisions(change, writing)
+            return await change.done(EMPTY)
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Fill the response of an operation with the memory as the operation left it.
@@ -345,18 +352,17 @@ class MemoryService:
 
 
 async def finish_with_memory(
-    session: Session, new: NewOperation, writing: ChangeContext, row: MemoryRow
+    change: Mutation[EngineRow], writing: ChangeContext, row: MemoryRow
 ) -> OperationRow:
-    """Store the done operation of a write; its response keeps names, the text is read later."""
-    response = response_of(writing, row)
-    return await operations.insert_done(session, noting_revisions(new, writing), response)
+    """End a change of one memory; the response keeps names, the text is read later."""
+    note_revisions(change, writing)
+    return await change.done(response_of(writing, row))
 
 
-def noting_revisions(new: NewOperation, writing: ChangeContext) -> NewOperation:
+def note_revisions(change: Mutation[EngineRow], writing: ChangeContext) -> None:
     """Note in the operation's metadata that a change kept no revision and cannot be undone."""
-    if writing.keeps_revisions:
-        return new
-    return new.noting(revisionsDisabled=True)
+    if not writing.keeps_revisions:
+        change.note(revisionsDisabled=True)
 
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:

@@ -14,8 +14,7 @@ from app.memory.reembedding.schemas import QueuedReembedding
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.store import idempotency, leases
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
@@ -24,6 +23,9 @@ log = structlog.get_logger()
 REEMBED: Final = "engines.reembed"
 """Kind of the operation that gives an engine vectors by another model."""
 _KEY: Final = "reembed"
+
+
+_METHOD = Method(REEMBED, "ReembedReasoningEngine")
 
 
 async def retry(
@@ -64,12 +66,9 @@ class ReembeddingService:
         """
         service = self.memories
         target = service.embedding.embedders.current.model_id
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            now = service.clock.now()
-            new = service.operation(engine, REEMBED, "ReembedReasoningEngine", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
-            return await operations.insert(session, _aimed(new, engine, target))
+        async with mutate(service, engines.locked(name), _METHOD, once) as change:
+            if change.replayed is not None:
+                return change.replayed
+            await change.check_queue()
+            change.operation = _aimed(change.operation, change.engine, target)
+            return await change.queue(change.operation.key, change.operation.request or {})

@@ -17,7 +17,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
 from app.platform.operations.logic.states import SCAN_PRIVACY, OperationState
-from app.platform.operations.store import idempotency, leases
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -27,6 +27,9 @@ UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""
 _KEPT = ("undoneOperation", "validateOnly")
 """The metadata of an undo that its retry has, too."""
+
+
+_METHOD = Method(UNDO, "UndoOperation")
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,11 @@ class UndoService:
         now = service.clock.now()
         place, fields = Place.DIRECT, {"revision_labels"}
         request, masked = await service.privacy.admit(name.engine, place, request, fields)
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, UNDO, "UndoOperation", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        async with mutate(service, engines.locked(name.engine), _METHOD, once) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session = change.session
+            await change.check_queue()
             requested = await operations.get(session, name, now)
             # The operation that changed memories may be gone while its revisions are kept.
             changing = requested.engine_id, _changing_id(requested)
@@ -73,12 +74,11 @@ class UndoService:
                 session, *changing, now
             ) and not await repository.list_deleted(session, changing, now):
                 raise _nothing_to_undo(source)
-            new = await idempotency.within(session, new, once, requested.scopes)
-            new = new.noting(undoneOperation=requested.name, **noted(masked))
+            await change.within(requested.scopes)
+            change.note(undoneOperation=requested.name, **noted(masked))
             if request.validate_only:
-                new = new.noting(validateOnly=True)
-            queued = new.queued(None, request.queued(changing[1]))
-            return await operations.insert(session, queued)
+                change.note(validateOnly=True)
+            return await change.queue(None, request.queued(changing[1]))
 
 
 async def retry(

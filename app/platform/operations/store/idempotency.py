@@ -184,13 +184,6 @@ async def within(
     return known
 
 
-async def concerning(
-    session: Session, new: NewOperation, once: IdempotencyKey | None, scope: Mapping[str, str]
-) -> NewOperation:
-    """Do as `within` for a single scope."""
-    return await within(session, new, once, {key: [value] for key, value in scope.items()})
-
-
 async def store_response(
     session: Session, engine_id: int, once: IdempotencyKey | None, response: Mapping[str, Any]
 ) -> None:
