@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from app.adapters.llm import offload
+from app.adapters import offload
 from app.adapters.llm.ports import OutputT
 from app.adapters.llm.replies import InvalidReply, parse
 from app.kernel.errors import BadGateway, Reason

@@ -19,7 +19,7 @@ _CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
-GLIMPSE_BYTES = 4_096
+_GLIMPSE_BYTES = 4_096
 """The part of a reply in which a provider's words are searched."""
 _LEAST_KEY_CHARS = 6
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -39,7 +39,7 @@ class Glimpse:
     secrets: tuple[str, ...] = ()
 
 
-_GLIMPSE: ContextVar[Glimpse | None] = ContextVar("glimpse", default=None)
+_GLIMPSE: ContextVar[Glimpse] = ContextVar("glimpse")
 
 
 @contextmanager
@@ -55,11 +55,6 @@ def glimpsed() -> Iterator[Glimpse]:
 
 class ReplyUnread(httpx2.TransportError):
     """The reply is not read; the message says why."""
-
-
-def is_unreachable(error: BaseException) -> bool:
-    """Return True if there was no connection to the server."""
-    return isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
 
 
 @cache
@@ -88,13 +83,11 @@ def open_client(
                 raise ReplyUnread(_TOO_LONG)
         elif is_packed:
             del response.headers["content-encoding"]
-        if (glimpse := _GLIMPSE.get()) is not None:
-            glimpse.head, glimpse.secrets = b"", secrets_of(response.request)
+        glimpse = _GLIMPSE.get(None) or Glimpse()
+        glimpse.head, glimpse.secrets = b"", _secrets_of(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         max_bytes = 0 if is_packed else max_reply_bytes
-        response.stream = _BoundStream(
-            response.stream, max_bytes, glimpse, is_cut=not response.is_success
-        )
+        response.stream = _BoundStream(response.stream, max_bytes, not response.is_success, glimpse)
 
     return httpx2.AsyncClient(
         verify=_certificates(is_direct=is_direct),
@@ -107,42 +100,34 @@ def open_client(
     )
 
 
+@dataclass
 class _BoundStream(httpx2.AsyncByteStream):
     """A response body of bounded length: more is an error, or is cut."""
 
-    def __init__(
-        self,
-        inner: httpx2.AsyncByteStream,
-        max_bytes: int,
-        glimpse: Glimpse | None,
-        *,
-        is_cut: bool,
-    ) -> None:
-        self._inner = inner
-        self._glimpse = glimpse
-        self._max_bytes = max_bytes
-        self._is_cut = is_cut
+    inner: httpx2.AsyncByteStream
+    max_bytes: int
+    is_cut: bool
+    glimpse: Glimpse
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._max_bytes
-        async for chunk in self._inner:
+        left = self.max_bytes
+        async for chunk in self.inner:
             left -= len(chunk)
             if left >= 0:
-                if self._glimpse is not None and len(self._glimpse.head) < GLIMPSE_BYTES:
-                    self._glimpse.head = (self._glimpse.head + chunk)[:GLIMPSE_BYTES]
+                self.glimpse.head += chunk[: _GLIMPSE_BYTES - len(self.glimpse.head)]
                 yield chunk
-            elif self._is_cut:
+            elif self.is_cut:
                 return
             else:
                 raise ReplyUnread(_TOO_LONG)
 
     @override
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
 
 
-def secrets_of(request: httpx2.Request) -> tuple[str, ...]:
+def _secrets_of(request: httpx2.Request) -> tuple[str, ...]:
     """Return the keys that a request has in its headers and in its address."""
     sent = (request.headers.get(name, "") for name in _CREDENTIALS)
     parts = (part for name, part in request.url.params.items() if name != _NO_SECRET)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from app.adapters.llm.json_text import values
 from app.adapters.llm.ports import OutputT
@@ -74,13 +74,16 @@ def _of_entries(found: Sequence[FoundValue], output: type[_EntriesT], *, is_cut:
 def _last_valid(answer: str, found: Sequence[FoundValue], output: type[OutputT]) -> OutputT:
     names = output.model_fields.keys()
     fault = f"It held no complete JSON object with the fields {', '.join(names)}."
-    whole = [] if any(one.is_cut for one in found) else [one.value for one in found]
-    for candidate in (one for value in reversed(whole) for one in _structures(value, names)):
-        given = {name: part for name, part in candidate.items() if part is not None}
-        try:
-            return output.model_validate(given, extra="ignore")
-        except ValidationError as error:
-            fault = _message(error)
+    whole = () if any(one.is_cut for one in found) else reversed(found)
+    for value in (one.value for one in whole):
+        if isinstance(value, list) and len(value) > 1:
+            fault = f"It held {len(value)} answers in place of one with everything in it."
+        for candidate in _structures(value, names):
+            given = {name: part for name, part in candidate.items() if part is not None}
+            try:
+                return output.model_validate(given, extra="ignore")
+            except ValidationError as error:
+                fault = _message(error)
     if issubclass(output, TextReply) and (prose := _prose(answer, names)):
         with suppress(ValidationError):
             return output.of_prose(prose)

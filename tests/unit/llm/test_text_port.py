@@ -7,7 +7,7 @@ from threading import current_thread, main_thread
 from typing import Self
 
 import pytest
-from pydantic import BaseModel, PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
@@ -117,7 +117,7 @@ async def test_an_invalid_answer_is_asked_for_once_more(
 
 class Fact(ModelEntry):
     text: str
-    topics: list[str] = ["other"]
+    topics: list[str] = Field(default=["other"])
 
 
 class Facts(EntriesReply):

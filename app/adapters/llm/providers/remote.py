@@ -100,7 +100,7 @@ class Channel(Protocol):
 
         Raises:
             RequestFailed: there was no answer.
-            Unread: the reply is not read.
+            BadGateway: the reply is not read.
         """
         ...
 

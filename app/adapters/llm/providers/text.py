@@ -6,13 +6,17 @@ retries, no downloads. An answer is requested by native schema, by tool or in th
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import httpx2
 import structlog
+from anthropic import AsyncAnthropic
 from google.genai.types import HttpRetryOptions
 from openai import AsyncOpenAI
-from pydantic_ai import ToolDefinition
+from pydantic import BaseModel
+from pydantic_ai import InlineDefsJsonSchemaTransformer, ToolDefinition
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
@@ -42,24 +46,18 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
-from app.adapters.llm import offload, words
-from app.adapters.llm.http import (
-    Glimpse,
-    ReplyUnread,
-    glimpsed,
-    is_unreachable,
-    retry_after_seconds,
-)
+from app.adapters.llm.http import glimpsed, retry_after_seconds
 from app.adapters.llm.media import VENDOR_MEDIA_TYPES
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment
-from app.adapters.llm.provider import RequestFailed, Unread
+from app.adapters.llm.provider import RequestFailed, without_reply
 from app.adapters.llm.providers.remote import Channel, ChannelReply, Ending, Question
 from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.schema import small_schema
-from app.adapters.llm.words import ProviderRequest, Words
+from app.adapters.llm.words import heard
+from app.kernel.errors import BadGateway
 from app.kernel.failures import describe
 from app.language.tokens import estimate_tokens
+from app.settings.provider_types import cleaned_address
 from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -115,15 +113,13 @@ def _open_openai(
     model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
 ) -> Model:
     if base_url in {None, ADDRESSES["openai"]}:
-        vendor = OpenAIProvider(api_key=key, http_client=client)
-        vendor.client.base_url = base_url or vendor.client.base_url
-        vendor.client.max_retries = 0
-        return OpenAIChatModel(model, provider=vendor)
+        vendor = OpenAIProvider(base_url, key, http_client=client)
+        return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(vendor.client)))
     name = "openai-compatible"
-    own = OpenAICompatibleProvider(
+    given = OpenAICompatibleProvider(
         name, base_url=base_url, api_key=key or NO_KEY, http_client=client
     )
-    own = OpenAICompatibleProvider(name, openai_client=_own_client(own.client, base_url))
+    own = OpenAICompatibleProvider(name, openai_client=_plain(given.client))
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
 
 
@@ -131,32 +127,19 @@ def _open_ollama(
     model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
 ) -> Model:
     try:
-        own = OllamaProvider(base_url, key, http_client=client)
+        given = OllamaProvider(base_url, key, http_client=client)
     except UserError:
-        own = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
-    own = OllamaProvider(openai_client=_own_client(own.client, base_url))
+        given = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
+    own = OllamaProvider(openai_client=_plain(given.client))
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
-
-
-def _own_client(client: AsyncOpenAI, base_url: str | None) -> AsyncOpenAI:
-    """Return a client that repeats nothing, and sends the query of its address every time."""
-    url = httpx2.URL(base_url or client.base_url)
-    # Azure does not take its keys as a bearer's.
-    headers = {"api-key": client.api_key} if "api-version" in url.params else {}
-    return client.with_options(
-        base_url=url.copy_with(query=None),
-        default_query=dict(url.params),
-        default_headers=headers,
-        max_retries=0,
-    )
 
 
 def _open_anthropic(
     model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
 ) -> Model:
-    vendor = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
-    vendor.client.max_retries = 0
-    return AnthropicModel(model, provider=vendor)
+    given = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
+    assert isinstance(given.client, AsyncAnthropic)
+    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(given.client)))
 
 
 def _open_google(
@@ -165,6 +148,30 @@ def _open_google(
     once = HttpRetryOptions(attempts=1)
     vendor = GoogleProvider(api_key=key, base_url=base_url, http_client=client, retry_options=once)
     return GoogleModel(model, provider=vendor)
+
+
+_ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
+
+
+def _plain(client: _ClientT) -> _ClientT:
+    """Return a client that repeats nothing, and sends the query of its address every time.
+
+    Its address may be of the environment, and is mended as the one of the settings is.
+    """
+    try:
+        url = httpx2.URL(cleaned_address(str(client.base_url)))
+    except ValueError as error:
+        raise ModelSetupError(
+            f"The address of a model in the variable of its provider {error}."
+        ) from None
+    # Azure does not take its keys as a bearer's.
+    headers = {"api-key": client.api_key or ""} if "api-version" in url.params else {}
+    return client.with_options(
+        base_url=url.copy_with(query=None),
+        default_query=dict(url.params),
+        default_headers=headers,
+        max_retries=0,
+    )
 
 
 _Open = Callable[[str, str | None, str | None, httpx2.AsyncClient], Model]
@@ -228,19 +235,14 @@ class _VendorChannel(Channel):
                     return reply
                 failed = RequestFailed(_OK)
         if isinstance(failed, RequestFailed) and glimpse.head:
-            failed.words = said = await self._words(question, glimpse)
+            prompt = question.prompt
+            uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
+            texts = [prompt.instructions, question.text, *uris]
+            failed.words = said = await heard(glimpse, texts, self._model.model_name)
             if failed.status == _OK and said.code and _ERROR_STATUS.fullmatch(said.code):
                 # Proxies put the status of an upstream there.
                 failed.status = int(said.code)
         raise failed
-
-    async def _words(self, question: Question, glimpse: Glimpse) -> Words:
-        """Return the provider's words, without what they repeat of the request."""
-        prompt = question.prompt
-        uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
-        texts = [prompt.instructions, question.text, *uris]
-        request = ProviderRequest(texts, glimpse.secrets, self._model.model_name)
-        return await offload.done(sum(map(len, texts)), words.read, glimpse.head, request)
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
         """Return the instructions, and the request for the structure."""
@@ -279,6 +281,24 @@ class _VendorChannel(Channel):
         return ImageUrl(uri, media_type=attachment.media_type)
 
 
+class _Small(InlineDefsJsonSchemaTransformer):
+    @override
+    def transform(self, schema: dict[str, Any]) -> dict[str, Any]:
+        has_docstring = schema.get("type") == "object" or "enum" in schema
+        dropped = {"title", "default", "description" if has_docstring else ""}
+        return {key: value for key, value in schema.items() if key not in dropped}
+
+
+@lru_cache(64)
+def small_schema(output: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema without titles, defaults and docstrings, and with references resolved.
+
+    Descriptions of other fields than objects stay: they are written for the model. The caller must
+    not change the result.
+    """
+    return _Small(output.model_json_schema()).walk()
+
+
 def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
     """Return the output modes, best first; only one if the settings name it."""
     if chosen is not OutputMode.AUTO:
@@ -308,25 +328,17 @@ def _schemes(model: Model) -> tuple[str, ...]:
     return ("https",) if model.system == "google" else ("https", "http")
 
 
-def _failure(error: Exception) -> RequestFailed | Unread:
-    causes = list(_causes(error))
-    for cause in causes:
-        if isinstance(cause, ReplyUnread):
-            return Unread(str(cause))
+def _failure(error: Exception) -> RequestFailed | BadGateway:
     if isinstance(error, ModelHTTPError):
         asked = retry_after_seconds(error.headers or {})
         return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
-    if any(isinstance(cause, httpx2.TransportError) for cause in causes):
-        return RequestFailed(is_unreachable=any(map(is_unreachable, causes)))
-    # For a redirection, which is not followed, only the vendor's own error has the status.
-    return RequestFailed(getattr(error.__cause__, "status_code", _OK))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
     cause: BaseException | None = error
     while cause is not None:
-        yield cause
+        if isinstance(cause, httpx2.TransportError):
+            return without_reply(cause)
         cause = cause.__cause__
+    # For a redirection, which is not followed, only the vendor's own error has the status.
+    return RequestFailed(getattr(error.__cause__, "status_code", _OK))
 
 
 def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
