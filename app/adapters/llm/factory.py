@@ -8,7 +8,7 @@ from app.adapters.llm.cache import CachedEmbedder
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.http import open_client
 from app.adapters.llm.managed import ManagedEmbedder
-from app.adapters.llm.models import TextModels
+from app.adapters.llm.models import ReaderHandle, Readers, TextModels
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
@@ -17,7 +17,6 @@ from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
 from app.adapters.llm.providers.embed_onnx import OnnxEmbedder
 from app.adapters.llm.providers.remote import Channel, RemoteTextModel
-from app.adapters.llm.readers import ReaderHandle, Readers
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel

@@ -74,15 +74,9 @@ def open_client(
 
     async def bound(response: httpx2.Response) -> None:
         # Compressed data, which was not asked for, says nothing about its length.
-        is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-        declared = response.headers.get("content-length", "0")
-        if response.is_success:
-            if is_packed:
-                raise ReplyUnread(_PACKED)
-            if declared.isdecimal() and int(declared) > max_reply_bytes:
-                raise ReplyUnread(_TOO_LONG)
-        elif is_packed:
-            del response.headers["content-encoding"]
+        is_packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
+        if is_packed and response.is_success:
+            raise ReplyUnread(_PACKED)
         glimpse = _GLIMPSE.get(None) or Glimpse()
         glimpse.head, glimpse.secrets = b"", _secrets_of(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)

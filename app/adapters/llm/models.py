@@ -1,4 +1,4 @@
-"""The text models of a process, and the lookup of a bank's model name."""
+"""The text models of a process: those that write memories, and those that read task memory."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,4 +58,26 @@ class TextModels:
 
     async def close(self) -> None:
         """Close the connections to the providers."""
+        await self.on_close()
+
+
+@dataclass(frozen=True)
+class ReaderHandle:
+    """A model that reads task memory on behalf of prompts, under the name that requests give."""
+
+    name: str
+    model: TextModel
+    is_local: bool
+    """True if its input stays on the operator's machines."""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """The readers of the settings, in order; without any, only the built-in one reads."""
+
+    by_name: Mapping[str, ReaderHandle] = field(default_factory=dict)
+    on_close: Callable[[], Awaitable[None]] = _nothing
+
+    async def close(self) -> None:
+        """Close the connections to the models."""
         await self.on_close()

@@ -9,17 +9,21 @@ structure, including an empty object, the schema itself, and truncated text.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from app.adapters import offload
 from app.adapters.llm.json_text import values
 from app.adapters.llm.ports import OutputT
+from app.kernel.errors import BadGateway, Reason
 from app.kernel.wire.model_entries import EntriesReply, FoundValue, decoded, with_plain_names
 from app.kernel.wire.model_text import TextReply
 
+_COST = 8
+"""Times that a text takes longer to read if it has to be mended."""
 _MAX_ERRORS = 5
 """Faults that are named to the model; more would add nothing."""
 _MAX_READ_ERRORS = 500
@@ -33,6 +37,10 @@ _FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)\n?```", re.DOTALL)
 _EntriesT = TypeVar("_EntriesT", bound=EntriesReply)
 
 
+Request = Callable[[str | None], Awaitable[str]]
+"""Sends a request and returns its text; takes the fault of the first answer, if any."""
+
+
 class CutText(str):
     """A text that was cut off at its longest, as its provider says."""
 
@@ -41,6 +49,28 @@ class CutText(str):
 
 class InvalidReply(Exception):
     """The text holds no valid structure. The message is for the model, never for a log."""
+
+
+async def answered(request: Request, output: type[OutputT]) -> OutputT:
+    """Return the model's structured answer; ask again once if it is invalid.
+
+    Raises:
+        BadGateway: both answers are invalid; the message quotes nothing of them.
+    """
+    try:
+        return await _parsed(await request(None), output)
+    except InvalidReply as invalid:
+        fault = str(invalid)
+    try:
+        return await _parsed(await request(fault), output)
+    except InvalidReply:
+        raise BadGateway(
+            "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
+        ) from None
+
+
+async def _parsed(text: str, output: type[OutputT]) -> OutputT:
+    return await offload.done(len(text) * _COST, parse, text, output)
 
 
 def parse(text: str, output: type[OutputT]) -> OutputT:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 import structlog
@@ -12,8 +13,6 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from app.adapters import tracing
-from app.adapters.llm.asking import answered
-from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import (
     Attachment,
@@ -26,7 +25,7 @@ from app.adapters.llm.ports import (
 )
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.replies import CutText
+from app.adapters.llm.replies import CutText, answered
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.kernel.wire.model_entries import EntriesReply
@@ -132,7 +131,14 @@ class RemoteTextModel(TextModel):
 
     @override
     def reads(self, attachment: Attachment) -> bool:
-        return reads(attachment, self._channel.media_types, self._channel.schemes)
+        kind, channel = attachment.media_type.lower(), self._channel
+        if not any(fnmatchcase(kind, taken) for taken in channel.media_types):
+            return False
+        # A reference is passed on for the provider to fetch, never fetched here, so that no one can
+        # make this service call addresses of its network. Only images are passed on so.
+        scheme = (attachment.uri or "").partition("://")[0].lower()
+        is_fetched = scheme in channel.schemes and kind.startswith("image/")
+        return attachment.data is not None or is_fetched
 
     @override
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:

@@ -6,7 +6,7 @@ retries, no downloads. An answer is requested by native schema, by tool or in th
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -47,7 +47,6 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.adapters.llm.http import glimpsed, retry_after_seconds
-from app.adapters.llm.media import VENDOR_MEDIA_TYPES
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, without_reply
@@ -69,8 +68,8 @@ _ERROR = re.compile(rb'\s*\{\s*"error"\s*:\s*[{"]')
 _ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
-_MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
-"""Output modes, from the most reliable to the one that every model supports."""
+_VENDOR_MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
+"""The media types that the models of OpenAI, Anthropic and Google all accept."""
 _ENDINGS = {
     "length": Ending.CUT,
     "max_tokens": Ending.CUT,
@@ -99,7 +98,7 @@ def open_channel(
         ModelSetupError: the provider needs a key, and there is none.
     """
     try:
-        model = _OPENERS[name.provider](name.model, base_url, key, client)
+        model = _open(name, base_url, key, client)
     except UserError:
         raise ModelSetupError(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
@@ -109,45 +108,36 @@ def open_channel(
     return _VendorChannel(model, settings, is_vendor=is_vendor)
 
 
-def _open_openai(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+def _open(
+    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> Model:
-    if base_url in {None, ADDRESSES["openai"]}:
-        vendor = OpenAIProvider(base_url, key, http_client=client)
-        return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(vendor.client)))
-    name = "openai-compatible"
-    given = OpenAICompatibleProvider(
-        name, base_url=base_url, api_key=key or NO_KEY, http_client=client
-    )
-    own = OpenAICompatibleProvider(name, openai_client=_plain(given.client))
+    provider, model = name.provider, name.model
+    if provider == "anthropic":
+        anthropic = AnthropicProvider(api_key=key, base_url=base_url, http_client=http).client
+        assert isinstance(anthropic, AsyncAnthropic)
+        return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(anthropic)))
+    if provider == "google":
+        once = HttpRetryOptions(attempts=1)
+        google = GoogleProvider(
+            api_key=key, base_url=base_url, http_client=http, retry_options=once
+        )
+        return GoogleModel(model, provider=google)
+    if provider == "ollama":
+        try:
+            client = OllamaProvider(base_url, key, http_client=http).client
+        except UserError:
+            client = OllamaProvider(ADDRESSES[provider], key, http_client=http).client
+        ollama = OllamaProvider(openai_client=_plain(client))
+        return OpenAIChatModel(model, provider=ollama, profile=_own_profile(ollama, model))
+    if base_url in {None, ADDRESSES[provider]}:
+        client = OpenAIProvider(base_url, key, http_client=http).client
+        return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
+    kind = "openai-compatible"
+    client = OpenAICompatibleProvider(
+        kind, base_url=base_url, api_key=key or NO_KEY, http_client=http
+    ).client
+    own = OpenAICompatibleProvider(kind, openai_client=_plain(client))
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
-
-
-def _open_ollama(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    try:
-        given = OllamaProvider(base_url, key, http_client=client)
-    except UserError:
-        given = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
-    own = OllamaProvider(openai_client=_plain(given.client))
-    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
-
-
-def _open_anthropic(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    given = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
-    assert isinstance(given.client, AsyncAnthropic)
-    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(given.client)))
-
-
-def _open_google(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    once = HttpRetryOptions(attempts=1)
-    vendor = GoogleProvider(api_key=key, base_url=base_url, http_client=client, retry_options=once)
-    return GoogleModel(model, provider=vendor)
 
 
 _ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
@@ -162,7 +152,7 @@ def _plain(client: _ClientT) -> _ClientT:
         url = httpx2.URL(cleaned_address(str(client.base_url)))
     except ValueError as error:
         raise ModelSetupError(
-            f"The address of a model in the variable of its provider {error}."
+            f"An address in the environment, such as OPENAI_BASE_URL, {error}."
         ) from None
     # Azure does not take its keys as a bearer's.
     headers = {"api-key": client.api_key or ""} if "api-version" in url.params else {}
@@ -172,15 +162,6 @@ def _plain(client: _ClientT) -> _ClientT:
         default_headers=headers,
         max_retries=0,
     )
-
-
-_Open = Callable[[str, str | None, str | None, httpx2.AsyncClient], Model]
-_OPENERS: dict[str, _Open] = {
-    "openai": _open_openai,
-    "ollama": _open_ollama,
-    "anthropic": _open_anthropic,
-    "google": _open_google,
-}
 
 
 def _own_profile(
@@ -206,17 +187,21 @@ class _VendorChannel(Channel):
         self.limit = OutputLimit(settings.model_max_output_tokens, _limit_name(model))
         # OpenAI keeps to a schema only if it is strict; elsewhere that would make it longer.
         self._is_strict = True if is_vendor and model.system == "openai" else None
-        default = VENDOR_MEDIA_TYPES if is_vendor else ()
+        default = _VENDOR_MEDIA_TYPES if is_vendor else ()
         chosen = settings.model_media_types
         self.media_types: Sequence[str] = default if chosen is None else chosen
         # A self-hosted server would fetch from the operator's own network.
-        self.schemes = _schemes(model) if is_vendor else ()
+        schemes = ("https",) if model.system == "google" else ("https", "http")
+        self.schemes = schemes if is_vendor else ()
         self.modes = _modes(model, settings.model_output)
 
     @override
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
         parameters = self._parameters(question, mode)
-        request = ModelRequest([UserPromptPart(self._content(question))])
+        files = [self._file(attachment) for attachment in question.prompt.attachments]
+        request = ModelRequest(
+            [UserPromptPart([question.text, *files] if files else question.text)]
+        )
         with glimpsed() as glimpse:
             try:
                 response = await model_request(
@@ -267,10 +252,6 @@ class _VendorChannel(Channel):
             ]
         return parameters
 
-    def _content(self, question: Question) -> str | list[UserContent]:
-        files = [self._file(attachment) for attachment in question.prompt.attachments]
-        return [question.text, *files] if files else question.text
-
     def _file(self, attachment: Attachment) -> UserContent:
         if attachment.data is not None:
             return BinaryContent(attachment.data, media_type=attachment.media_type)
@@ -308,7 +289,7 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
         OutputMode.TOOL: model.profile.get("supports_tools", True),
         OutputMode.PROMPT: True,
     }
-    return tuple(mode for mode in _MODES if can[mode])
+    return tuple(mode for mode, is_able in can.items() if is_able)
 
 
 def _limit_name(model: Model) -> str | None:
@@ -322,10 +303,6 @@ def _settings(limit: OutputLimit) -> ModelSettings:
     if limit.name is None:
         return ModelSettings(max_tokens=limit.tokens)
     return ModelSettings(extra_body={limit.name: limit.tokens})
-
-
-def _schemes(model: Model) -> tuple[str, ...]:
-    return ("https",) if model.system == "google" else ("https", "http")
 
 
 def _failure(error: Exception) -> RequestFailed | BadGateway:
