@@ -137,19 +137,13 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
     Source: RFC 9110, section 10.2.3.
     """
-    asked = headers.get("retry-after")
-    if asked is None:
-        return None
+    asked = headers.get("retry-after", "")
     try:
-        seconds = float(asked)
-    except ValueError:
-        return _seconds_until(asked, headers.get("date"))
-    return max(seconds, 0) if isfinite(seconds) else None
-
-
-def _seconds_until(then: str, now: str | None) -> float | None:
-    try:
-        wait = parsedate_to_datetime(then) - parsedate_to_datetime(now or "")
+        try:
+            seconds = float(asked)
+        except ValueError:
+            wait = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("date", ""))
+            seconds = wait.total_seconds()
     except (ValueError, TypeError):
         return None
-    return max(wait.total_seconds(), 0)
+    return max(seconds, 0) if isfinite(seconds) else None
