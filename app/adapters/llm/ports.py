@@ -1,4 +1,4 @@
-"""The ports of text models and embedders, and their plain types."""
+"""The port of text models, and the plain types of models and embedders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,28 +23,6 @@ class Prefixes:
 
     query: str = ""
     text: str = ""
-
-
-class Embedder(Protocol):
-    """The port that turns texts into vectors whose Euclidean distance measures similarity."""
-
-    model_id: str
-    """The name of the model and its version; vectors of different ids are not comparable."""
-    dimensions: int
-    lexical_only: bool
-    """True if the vectors know words but no meaning."""
-    prefixes: Prefixes = Prefixes()
-    """For the caller to put before a text, whose role it knows; `embed` adds none."""
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, in order. Does not block the event loop.
-
-        Must not be called inside a transaction.
-
-        Raises:
-            RuntimeError: a transaction is open in this task.
-        """
-        ...
 
 
 @dataclass(frozen=True)

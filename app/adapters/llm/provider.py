@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 from random import SystemRandom
 from typing import TypeVar
@@ -46,28 +46,21 @@ _random = SystemRandom()
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class RequestFailed(Exception):
     """A request without an answer: its HTTP status and words, if there was a reply at all.
 
-    `is_unreachable`: there was not even a connection. `is_final`: something smaller is to be
-    requested, whatever the status.
+    Attributes:
+        is_unreachable: True if there was not even a connection.
+        is_final: True if something smaller is to be requested, whatever the status.
     """
 
-    def __init__(
-        self,
-        status: int | None = None,
-        retry_after_seconds: float | None = None,
-        words: Words = SILENCE,
-        *,
-        is_unreachable: bool = False,
-        is_final: bool = False,
-    ) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.retry_after_seconds = retry_after_seconds
-        self.words = words
-        self.is_unreachable = is_unreachable
-        self.is_final = is_final
+    status: int | None = None
+    retry_after_seconds: float | None = None
+    words: Words = SILENCE
+    _: KW_ONLY
+    is_unreachable: bool = False
+    is_final: bool = False
 
     @property
     def log_fields(self) -> Mapping[str, int | str | None]:

@@ -68,7 +68,7 @@ class ThreadedEmbedder(ManagedEmbedder):
             *(loop.run_in_executor(self._executor, self._compute, part) for part in portions)
         )
 
-    def _load(self) -> None:
+    def _load(self) -> object:
         """Load the needs of `_compute`. Runs in a thread of the embedder."""
 
     @abstractmethod

@@ -178,19 +178,19 @@ class RemoteTextModel(TextModel):
     async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
         """Ask in the best mode; if the server refuses that, in the next."""
         now = asyncio.get_running_loop().time
-        refusals: list[tuple[OutputMode, RequestFailed]] = []
+        refusals: dict[OutputMode, RequestFailed] = {}
         for mode in self._ways.order(now()):
             try:
                 reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
                 if not failed.is_of_mode:
                     raise
-                refusals.append((mode, failed))
+                refusals[mode] = failed
             else:
                 self._ways.worked(mode, refusals, now())
                 return reply
         # The refusal of the best mode: that of another may concern the mode alone.
-        raise refusals[0][1]
+        raise next(iter(refusals.values()))
 
     async def _within_limit(
         self, question: Question, mode: OutputMode, meter: Meter
