@@ -40,8 +40,7 @@ class FolderModel(OnnxEncoder):
         self._session = _session(graph)
         self._types = {spec.name: _NUMBERS.get(spec.type) for spec in self._session.get_inputs()}
         _check_inputs(graph, self._types)
-        self._output = self._find_output(graph)
-        self._check_reach(graph, read.get_vocab_size() - 1, max_tokens)
+        self._output = self._find_output(graph, read.get_vocab_size() - 1, max_tokens)
 
     @override
     def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
@@ -72,13 +71,20 @@ class FolderModel(OnnxEncoder):
         }
         return {name: named[name].astype(kind) for name, kind in self._types.items()}
 
-    def _find_output(self, graph: Path) -> str:
-        """Return the name of the output with the states of all tokens, else with the vectors."""
-        ids = np.array([self._tokenizer.encode("warm").ids or [self._pad_id]], np.int64)
+    def _find_output(self, graph: Path, last_id: int, max_tokens: int) -> str:
+        """Return the name of the output with the states of all tokens, else with the vectors.
+
+        The network is given as many tokens as it may be, each the last one that the tokenizer has.
+        """
+        ids = np.full((1, max_tokens), last_id, np.int64)
         try:
             outputs = self._session.run(None, self._feeds(ids, np.ones_like(ids)))
         except Exception as error:
-            raise _unread(graph, "an ONNX graph that takes a text's tokens", error) from error
+            raise ModelSetupError(
+                f"{graph} must take {max_tokens} tokens of a text"
+                f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
+                f" tokenizer.json beside it: {_excerpt(error)}"
+            ) from error
         names: list[str] = [output.name for output in self._session.get_outputs()]
         for axes, rows in ((_STATES, ids.shape), (_POOLED, ids.shape[:1])):
             for name, values in zip(names, outputs, strict=True):
@@ -90,18 +96,6 @@ class FolderModel(OnnxEncoder):
             f"{graph} must have an output of floats of the form (texts, tokens, dimensions) or"
             f" (texts, dimensions); got {_listed(names)}."
         )
-
-    def _check_reach(self, graph: Path, last_id: int, max_tokens: int) -> None:
-        """Check that the network knows the last token and accepts the maximal number of tokens."""
-        ids = np.full((1, max_tokens), last_id, np.int64)
-        try:
-            self._session.run([self._output], self._feeds(ids, np.ones_like(ids)))
-        except Exception as error:
-            raise ModelSetupError(
-                f"{graph} must take {max_tokens} tokens of a text"
-                f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
-                f" tokenizer.json beside it: {_excerpt(error)}"
-            ) from error
 
 
 _NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from random import SystemRandom
 from typing import TypeVar
 
 import httpx2
+from typing_extensions import override
 
 from app.adapters.llm.breaker import Breaker
 from app.adapters.llm.http import ReplyUnread
@@ -57,10 +58,14 @@ class RequestFailed(Exception):
 
     status: int | None = None
     retry_after_seconds: float | None = None
-    words: Words = SILENCE
+    words: Words = field(default=SILENCE, repr=False)
     _: KW_ONLY
     is_unreachable: bool = False
     is_final: bool = False
+
+    @override
+    def __str__(self) -> str:
+        return f"status {self.status}"
 
     @property
     def log_fields(self) -> Mapping[str, int | str | None]:

@@ -57,20 +57,16 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
     Raises:
         BadGateway: both answers are invalid; the message quotes nothing of them.
     """
-    try:
-        return await _parsed(await request(None), output)
-    except InvalidReply as invalid:
-        fault = str(invalid)
-    try:
-        return await _parsed(await request(fault), output)
-    except InvalidReply:
-        raise BadGateway(
-            "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
-        ) from None
-
-
-async def _parsed(text: str, output: type[OutputT]) -> OutputT:
-    return await offload.done(len(text) * _COST, parse, text, output)
+    fault = None
+    for _ in range(2):
+        text = await request(fault)
+        try:
+            return await offload.done(len(text) * _COST, parse, text, output)
+        except InvalidReply as invalid:
+            fault = str(invalid)
+    raise BadGateway(
+        "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
+    )
 
 
 def parse(text: str, output: type[OutputT]) -> OutputT:

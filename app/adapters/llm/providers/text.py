@@ -109,9 +109,9 @@ def open_channel(
 
 
 def _open(
-    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+    named: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> Model:
-    provider, model = name.provider, name.model
+    provider, model = named.provider, named.model
     if provider == "anthropic":
         anthropic = AnthropicProvider(api_key=key, base_url=base_url, http_client=http).client
         assert isinstance(anthropic, AsyncAnthropic)
@@ -122,22 +122,30 @@ def _open(
             api_key=key, base_url=base_url, http_client=http, retry_options=once
         )
         return GoogleModel(model, provider=google)
+    own: OllamaProvider | OpenAICompatibleProvider
     if provider == "ollama":
         try:
             client = OllamaProvider(base_url, key, http_client=http).client
         except UserError:
             client = OllamaProvider(ADDRESSES[provider], key, http_client=http).client
-        ollama = OllamaProvider(openai_client=_plain(client))
-        return OpenAIChatModel(model, provider=ollama, profile=_own_profile(ollama, model))
-    if base_url in {None, ADDRESSES[provider]}:
+        own = OllamaProvider(openai_client=_plain(client))
+    elif base_url is None or base_url == ADDRESSES[provider]:
         client = OpenAIProvider(base_url, key, http_client=http).client
         return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
-    kind = "openai-compatible"
-    client = OpenAICompatibleProvider(
-        kind, base_url=base_url, api_key=key or NO_KEY, http_client=http
-    ).client
-    own = OpenAICompatibleProvider(kind, openai_client=_plain(client))
-    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+    else:
+        name = "openai-compatible"
+        client = OpenAICompatibleProvider(
+            name, base_url=base_url, api_key=key or NO_KEY, http_client=http
+        ).client
+        own = OpenAICompatibleProvider(name, openai_client=_plain(client))
+    known = own.model_profile(model) or {}
+    profile = OpenAIModelProfile(
+        # They know the older `max_tokens`, except for OpenAI's reasoning models behind a proxy.
+        openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
+        openai_supports_strict_tool_definition=False,
+        thinking_tags=_NO_TAGS,
+    )
+    return OpenAIChatModel(model, provider=own, profile=profile)
 
 
 _ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
@@ -161,21 +169,6 @@ def _plain(client: _ClientT) -> _ClientT:
         default_query=dict(url.params),
         default_headers=headers,
         max_retries=0,
-    )
-
-
-def _own_profile(
-    provider: OpenAICompatibleProvider | OllamaProvider, model: str
-) -> OpenAIModelProfile:
-    """Return the profile of servers other than OpenAI's own.
-
-    They know the older `max_tokens`, except for OpenAI's reasoning models, which a proxy serves.
-    """
-    known = provider.model_profile(model) or {}
-    return OpenAIModelProfile(
-        openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
-        openai_supports_strict_tool_definition=False,
-        thinking_tags=_NO_TAGS,
     )
 
 
