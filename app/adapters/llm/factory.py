@@ -1,5 +1,7 @@
 """Construction of the models that the settings name."""
 
+from typing import TYPE_CHECKING
+
 import httpx2
 import structlog
 from pydantic import SecretStr
@@ -16,10 +18,13 @@ from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
 from app.adapters.llm.providers.embed_onnx import OnnxEmbedder
-from app.adapters.llm.providers.remote import Channel, RemoteTextModel
+from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel
+
+if TYPE_CHECKING:
+    from app.adapters.llm.providers.text import Channel
 
 _log = structlog.get_logger(__name__)
 
@@ -173,7 +178,7 @@ def open_models(settings: Settings) -> TextModels:
     return TextModels(
         default=models[default] if default else None,
         aliases={alias: models[name] for alias, name in aliases.items()},
-        on_close=client.aclose,
+        clients=(client,),
     )
 
 
@@ -183,7 +188,7 @@ def _channel(
     key: SecretStr | None,
     client: httpx2.AsyncClient,
     settings: Settings,
-) -> Channel:
+) -> "Channel":
     # Imported only if there is a model: it takes more than a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
@@ -203,11 +208,6 @@ def open_readers(settings: Settings) -> Readers:
         return Readers()
     limits = (settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
     near, far = open_client(*limits, is_direct=True), open_client(*limits)
-
-    async def close() -> None:
-        await near.aclose()
-        await far.aclose()
-
     readers = {}
     for name, reader in settings.task_readers.items():
         is_local = reader.locality == "local"
@@ -220,7 +220,7 @@ def open_readers(settings: Settings) -> Readers:
         target = ProviderTarget(str(model), setting, setting, setting, setting)
         asked = RemoteTextModel(target, channel, Provider(own), own)
         readers[name] = ReaderHandle(name, asked, is_local)
-    return Readers(readers, close)
+    return Readers(readers, (near, far))
 
 
 def _reader_name(name: str, reader: ReaderModel, setting: str) -> ModelName:

@@ -179,23 +179,14 @@ class Provider:
         """
         limit = min(deadline, _now() + self._patience_seconds)
         while True:
-            async with self._breaker.admitted(limit) as is_trial, self._slot(deadline):
-                if is_trial or not self._breaker.is_open():
-                    return await self._counted(request, deadline, target, is_trial=is_trial)
-
-    @asynccontextmanager
-    async def _slot(self, deadline: float) -> AsyncIterator[None]:
-        if _now() >= deadline:
-            raise _too_late()
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise _too_late() from None
-        try:
-            yield
-        finally:
-            self._slots.release()
+            async with self._breaker.admitted(limit) as is_trial:
+                async with _in_time(deadline):
+                    await self._slots.acquire()
+                try:
+                    if is_trial or not self._breaker.is_open():
+                        return await self._counted(request, deadline, target, is_trial=is_trial)
+                finally:
+                    self._slots.release()
 
     async def _counted(
         self,
@@ -208,12 +199,12 @@ class Provider:
         """Make one request, and report its outcome to the breaker."""
         began = _now()
         try:
-            async with asyncio.timeout_at(deadline):
+            async with _in_time(deadline):
                 answer = await request()
-        except TimeoutError:
+        except DeadlineExceeded as late:
             if deadline - began >= self._fair_seconds:
-                self._breaker.failed(_too_late().message, is_trial=is_trial)
-            raise _too_late() from None
+                self._breaker.failed(late.message, is_trial=is_trial)
+            raise
         except BadGateway:
             self._breaker.succeeded(is_trial=is_trial)
             raise
@@ -237,8 +228,13 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
     return (failed.retry_after_seconds or 0) + longest * _random.random()
 
 
-def _too_late() -> DeadlineExceeded:
-    return DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT)
+@asynccontextmanager
+async def _in_time(deadline: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout_at(deadline):
+            yield
+    except TimeoutError:
+        raise DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT) from None
 
 
 def _as_service_error(failed: RequestFailed, target: ProviderTarget) -> ServiceError:

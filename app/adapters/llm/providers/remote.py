@@ -1,11 +1,11 @@
 """A text model over the network: output modes, deadline, costs and log lines."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import structlog
 from prometheus_client import Histogram
@@ -30,6 +30,9 @@ from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.kernel.wire.model_entries import EntriesReply
 from app.settings.settings import OutputMode, Settings
+
+if TYPE_CHECKING:
+    from app.adapters.llm.providers.text import Channel
 
 _log = structlog.get_logger(__name__)
 
@@ -82,28 +85,6 @@ class ChannelReply:
     ending: Ending = Ending.WHOLE
 
 
-class Channel(Protocol):
-    """The channel to one model at one provider."""
-
-    modes: Sequence[OutputMode]
-    """The output modes that it supports, the most reliable first."""
-    media_types: Sequence[str]
-    """Media types of files that it reads; patterns such as `image/*`."""
-    schemes: Sequence[str]
-    """URI schemes of image references that the provider fetches."""
-    limit: OutputLimit
-    """The longest answer by the settings."""
-
-    async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
-        """Make one request.
-
-        Raises:
-            RequestFailed: there was no answer.
-            BadGateway: the reply is not read.
-        """
-        ...
-
-
 class RemoteTextModel(TextModel):
     """A text model that asks through a channel, in the modes that its server accepts.
 
@@ -112,7 +93,7 @@ class RemoteTextModel(TextModel):
     """
 
     def __init__(
-        self, target: ProviderTarget, channel: Channel, provider: Provider, settings: Settings
+        self, target: ProviderTarget, channel: "Channel", provider: Provider, settings: Settings
     ) -> None:
         self.model_id = target.model
         self._target = target

@@ -50,7 +50,7 @@ from app.adapters.llm.http import glimpsed, retry_after_seconds
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, without_reply
-from app.adapters.llm.providers.remote import Channel, ChannelReply, Ending, Question
+from app.adapters.llm.providers.remote import ChannelReply, Ending, Question
 from app.adapters.llm.refusals import OutputLimit
 from app.adapters.llm.words import heard
 from app.kernel.errors import BadGateway
@@ -88,7 +88,7 @@ def open_channel(
     key: str | None,
     client: httpx2.AsyncClient,
     settings: Settings,
-) -> Channel:
+) -> "Channel":
     """Open the channel to a model. Makes no request.
 
     Without an address or a key, the variables of the provider's own client apply. Passing the
@@ -105,7 +105,7 @@ def open_channel(
             " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
     is_vendor = name.provider != "ollama" and base_url in {None, ADDRESSES[name.provider]}
-    return _VendorChannel(model, settings, is_vendor=is_vendor)
+    return Channel(model, settings, is_vendor=is_vendor)
 
 
 def _open(
@@ -172,8 +172,15 @@ def _plain(client: _ClientT) -> _ClientT:
     )
 
 
-class _VendorChannel(Channel):
-    """The channel to a model of pydantic-ai."""
+class Channel:
+    """The channel to one model at one provider.
+
+    Attributes:
+        limit: the longest answer by the settings.
+        media_types: media types of files that it reads; patterns such as `image/*`.
+        schemes: URI schemes of image references that the provider fetches.
+        modes: the output modes that it supports, the most reliable first.
+    """
 
     def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
         self._model = model
@@ -188,8 +195,13 @@ class _VendorChannel(Channel):
         self.schemes = schemes if is_vendor else ()
         self.modes = _modes(model, settings.model_output)
 
-    @override
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
+        """Make one request.
+
+        Raises:
+            RequestFailed: there was no answer.
+            BadGateway: the reply is not read.
+        """
         parameters = self._parameters(question, mode)
         files = [self._file(attachment) for attachment in question.prompt.attachments]
         request = ModelRequest(
