@@ -56,7 +56,6 @@ from app.adapters.llm.words import heard
 from app.kernel.errors import BadGateway
 from app.kernel.failures import describe
 from app.language.tokens import estimate_tokens
-from app.settings.provider_types import cleaned_address
 from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -152,16 +151,9 @@ _ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
 
 
 def _plain(client: _ClientT) -> _ClientT:
-    """Return a client that repeats nothing, and sends the query of its address every time.
-
-    Its address may be of the environment, and is mended as the one of the settings is.
-    """
-    try:
-        url = httpx2.URL(cleaned_address(str(client.base_url)))
-    except ValueError as error:
-        raise ModelSetupError(
-            f"An address in the environment, such as OPENAI_BASE_URL, {error}."
-        ) from None
+    """Return a client that repeats nothing, and sends the query of its address every time."""
+    # One of the clients puts a slash behind the query.
+    url = httpx2.URL(str(client.base_url).rstrip("/"))
     # Azure does not take its keys as a bearer's.
     headers = {"api-key": client.api_key or ""} if "api-version" in url.params else {}
     return client.with_options(
