@@ -238,18 +238,17 @@ async def _in_time(deadline: float) -> AsyncIterator[None]:
 
 
 def _as_service_error(failed: RequestFailed, target: ProviderTarget) -> ServiceError:
-    error: type[ServiceError] = Unavailable
-    reason = Reason.MODEL_UNAVAILABLE
+    message, wait = _message(failed, target), failed.retry_after_seconds
+    error: ServiceError
     if failed.is_rate_limit:
-        error, reason = ResourceExhausted, Reason.MODEL_RATE_LIMITED
+        error = ResourceExhausted(message, Reason.MODEL_RATE_LIMITED, retry_after_seconds=wait)
     elif failed.is_refusal:
-        error, reason = FailedPrecondition, Reason.MODEL_REFUSED
-    return error(
-        _message(failed, target),
-        reason,
-        retry_after_seconds=failed.retry_after_seconds,
-        metadata={} if failed.status is None else {"httpStatus": str(failed.status)},
-    )
+        error = FailedPrecondition(message, Reason.MODEL_REFUSED)
+    else:
+        error = Unavailable(message, Reason.MODEL_UNAVAILABLE, retry_after_seconds=wait)
+    if failed.status is not None:
+        error.metadata["httpStatus"] = str(failed.status)
+    return error
 
 
 def _lasting(failed: RequestFailed, target: ProviderTarget) -> str:

@@ -2,24 +2,24 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import structlog
 from prometheus_client import Histogram
-from pydantic import BaseModel
 from typing_extensions import override
 
 from app.adapters import tracing
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import (
     Attachment,
+    ChannelReply,
+    Ending,
     Learnt,
     Meter,
     OutputT,
     Prompt,
+    Question,
     TextModel,
     Usage,
 )
@@ -45,44 +45,6 @@ _SECONDS = Histogram(
 _LIMIT_REFUSED = (400, 413, 422)
 _MOST_LIMITS = 3
 """Limits of the answer that one question tries after the first."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """The content of one request; `fault` is the fault of the first answer."""
-
-    prompt: Prompt
-    output: type[BaseModel]
-    fault: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the prompt; after an invalid answer, with a request to correct it."""
-        if self.fault is None:
-            return self.prompt.text
-        return (
-            f"{self.prompt.text}\n\nYour last answer was invalid: {self.fault}"
-            " Answer again, with the JSON object alone."
-        )
-
-
-class Ending(Enum):
-    """The reason why an answer ends; the value tells people of one that ends early."""
-
-    WHOLE = ""
-    CUT = "was cut off at its longest"
-    FILTERED = "was stopped by the content filter of its provider"
-    REFUSED = "was a refusal to answer"
-
-
-@dataclass(frozen=True)
-class ChannelReply:
-    """A model's answer to one request."""
-
-    text: str
-    input_tokens: int
-    output_tokens: int
-    ending: Ending = Ending.WHOLE
 
 
 class RemoteTextModel(TextModel):

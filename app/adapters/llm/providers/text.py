@@ -48,9 +48,8 @@ from typing_extensions import override
 
 from app.adapters.llm.http import glimpsed, retry_after_seconds
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
-from app.adapters.llm.ports import Attachment
+from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
 from app.adapters.llm.provider import RequestFailed, without_reply
-from app.adapters.llm.providers.remote import ChannelReply, Ending, Question
 from app.adapters.llm.refusals import OutputLimit
 from app.adapters.llm.words import heard
 from app.kernel.errors import BadGateway
