@@ -1,13 +1,12 @@
 """JSON values in a model's text: strict JSON where it is, else what a library mends.
 
-A reply is hostile until it is read: values that are only nearly JSON have bounds of length and
-nesting, within which the library takes a time that grows with the length alone.
+A reply is hostile until it is read: values have a bound of nesting, and those that are only nearly
+JSON have one of length and quotes together, within which the library takes three seconds at most.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import json_repair
@@ -24,19 +23,19 @@ def _integer(digits: str) -> int | str:
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 """Raw line ends and tabs are taken within strings."""
-_START = re.compile(r"[{\[]")
-_LOOKS_LIKE_JSON = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
+_START = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
+"""A bracket that may begin JSON, not a remark in prose."""
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.?+)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
 """A string or a bracket; a string that nothing closes goes on to the end of the text."""
 _CLOSING = {"{": "}", "[": "]"}
 _AFTER_END = "` \t\r\n"
 """Blanks, and the end of a fence."""
-_MAX_STARTS = 20_000
-"""Brackets that are tried, so that a reply full of them costs little."""
-_MAX_EFFORT = 8_000_000
-"""Characters that are read without a result: each of many nested lists may break off at its end."""
-_MAX_MENDED_CHARS = 262_144
-_MAX_MENDED_DEPTH = 32
+_MAX_VALUES = 20_000
+_MAX_DEPTH = 32
+_MAX_EFFORT = 65_000_000
+"""For each character that is mended: the quotes of its value, and `_EASE` more."""
+_EASE = 250
+"""The library may look through a list for each quote; most characters it reads once."""
 
 
 def values(text: str) -> Sequence[FoundValue]:
@@ -45,30 +44,23 @@ def values(text: str) -> Sequence[FoundValue]:
     Of the last one only whole objects are taken if the text ends inside it.
 
     Raises:
-        ValueError: a value is no JSON, and too long or too deep to be mended or read to its fault.
-        RecursionError: a value is nested too deeply.
+        ValueError: a value is nested too deeply, or the values that are no JSON are too long.
     """
     found: list[FoundValue] = []
-    at = effort = 0
-    for _ in range(_MAX_STARTS):
-        start = _START.search(text, at)
-        if start is None:
+    at: int | None = 0
+    effort = 0
+    while at is not None and len(found) < _MAX_VALUES:
+        if (start := _START.search(text, at)) is None:
             break
-        at = start.start()
+        value, at = _extent(text, start.start())
         try:
-            value, at = _DECODER.raw_decode(text, at)
-            found.append(FoundValue(value))
-        except json.JSONDecodeError as error:
-            is_open = error.msg.startswith("Unterminated")
-            effort += (len(text) if is_open else error.pos) - at
+            found.append(FoundValue(_DECODER.decode(value), is_cut=at is None))
+        except ValueError:
+            effort += len(value) * (value.count('"') + value.count("'") + _EASE)
             if effort > _MAX_EFFORT:
-                raise ValueError("too many faults") from None
-            if _LOOKS_LIKE_JSON.match(text, at):
-                nearly, end = _extent(text, at)
-                found.append(_mended(nearly, is_cut=end is None))
-                at = len(text) if end is None else end
-            else:
-                at += 1
+                raise
+            mended: Any = json_repair.loads(value, skip_json_loads=True)
+            found.append(FoundValue(mended, is_mended=True, is_cut=at is None))
     return found
 
 
@@ -84,7 +76,7 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
         sign = token[0]
         if sign in _CLOSING:
             opened.append(_CLOSING[sign])
-            if len(opened) > _MAX_MENDED_DEPTH:
+            if len(opened) > _MAX_DEPTH:
                 raise ValueError("too deep")
         elif sign in _CLOSING.values():
             opened.pop()
@@ -102,12 +94,3 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
 def _is_between_entries(opened: Sequence[str]) -> bool:
     """Return True within the outermost list, outside its entries."""
     return opened[-1] == "]" and opened.count("]") == 1
-
-
-def _mended(nearly: str, *, is_cut: bool) -> FoundValue:
-    with suppress(ValueError):
-        return FoundValue(_DECODER.decode(nearly), is_cut=is_cut)
-    if len(nearly) > _MAX_MENDED_CHARS:
-        raise ValueError("too long")
-    value: Any = json_repair.loads(nearly, skip_json_loads=True)
-    return FoundValue(value, is_mended=True, is_cut=is_cut)

@@ -1,6 +1,6 @@
 """The loaded model of an operator's folder. Importing this module is expensive."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,11 @@ class FolderModel(OnnxEncoder):
     """
 
     def __init__(self, graph: Path, tokenizer: Path, pooling: Pooling, max_tokens: int) -> None:
-        read = _tokenizer(tokenizer)
+        form = "a tokenizer in the form of the library tokenizers"
+        read = _opened(tokenizer, form, lambda: Tokenizer.from_file(str(tokenizer)))
         super().__init__(read, max_tokens)
         self._pooling = pooling
-        self._session = _session(graph)
+        self._session = _opened(graph, "an ONNX graph", lambda: open_session(graph, graph.parent))
         self._types = {spec.name: _NUMBERS.get(spec.type) for spec in self._session.get_inputs()}
         _check_inputs(graph, self._types)
         self._output = self._find_output(graph, read.get_vocab_size() - 1, max_tokens)
@@ -101,18 +102,13 @@ class FolderModel(OnnxEncoder):
 _NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
-def _tokenizer(path: Path) -> Tokenizer:
+def _opened(path: Path, expected: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - of libraries
     try:
-        return Tokenizer.from_file(str(path))
+        return read()
     except Exception as error:
-        raise _unread(path, "a tokenizer in the form of the library tokenizers", error) from error
-
-
-def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no types
-    try:
-        return open_session(path, path.parent)
-    except Exception as error:
-        raise _unread(path, "an ONNX graph", error) from error
+        raise ModelSetupError(
+            f"{path} must be {expected}; it cannot be read: {_excerpt(error)}"
+        ) from error
 
 
 def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
@@ -122,10 +118,6 @@ def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
             f"{path} must have the inputs input_ids and attention_mask of whole numbers, may have"
             f" token_type_ids, and no other; got {_listed(types)}."
         )
-
-
-def _unread(path: Path, expected: str, error: Exception) -> ModelSetupError:
-    return ModelSetupError(f"{path} must be {expected}; it cannot be read: {_excerpt(error)}")
 
 
 def _excerpt(error: Exception) -> str:

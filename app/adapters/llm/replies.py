@@ -22,8 +22,8 @@ from app.kernel.errors import BadGateway, Reason
 from app.kernel.wire.model_entries import EntriesReply, FoundValue, decoded, with_plain_names
 from app.kernel.wire.model_text import TextReply
 
-_COST = 8
-"""Times that a text takes longer to read if it has to be mended."""
+_COST = 64
+"""Times that a text may take longer to read than others, if it has to be mended."""
 _MAX_ERRORS = 5
 """Faults that are named to the model; more would add nothing."""
 _MAX_READ_ERRORS = 500
@@ -81,7 +81,7 @@ def parse(text: str, output: type[OutputT]) -> OutputT:
         if issubclass(output, EntriesReply):
             return _of_entries(found, output, is_cut=isinstance(text, CutText))
         return _last_valid(answer, found, output)
-    except (RecursionError, ValueError):
+    except ValueError:
         raise InvalidReply("It was nested too deeply, or too long.") from None
 
 

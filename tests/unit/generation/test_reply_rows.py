@@ -373,6 +373,12 @@ HOSTILE = {
     "backslashes": '{"a":"' + "\\" * LONG,
     "a long number": '{"facts": [' + "1" * LONG + "]}",
     "comments": "{" + "/* " * LONG,
+    "quotes that close nothing": "{'facts': [" + "'a\" " * 60_000 + "]}",
+    "apostrophes in a list": "{'facts': [" + "'a" * 60_000 + "]}",
+    "comments between texts": '{"facts": [' + '"a" /* ' * 30_000 + "]}",
+    "the most quotes that are read": '{"facts": [' + "'a" * 5_400 + "]}",
+    "many lists of quotes": ("['" + "a'" * 4_000 + "]\n") * 100,
+    "many near values": "{'a': 1} " * (LONG // 9),
     "near and long": repr({"facts": [ONE] * 10_000}),
     "words": '{"facts": [ ' + "x " * 100_000 + "]}",
 }

@@ -66,7 +66,6 @@ def calls(meter: Meter) -> int:
         "{'facts': ['likes tea'], 'sure': True}",
         '{"facts": ["likes tea"]',
         '{"facts": ["likes tea"], "n": %s}' % ("1" * 5_000),
-        '{"facts": ["likes tea"], "n": %s}' % ("[" * 900 + "]" * 900),
     ],
 )
 async def test_the_structure_is_found_in_what_is_said(
@@ -81,6 +80,7 @@ async def test_the_structure_is_found_in_what_is_said(
 
 
 INVALID: list[dict[str, object] | str] = [
+    '{"facts": ["likes tea"], "n": %s}' % ("[" * 900 + "]" * 900),
     {},
     "",
     "I would rather not.",
