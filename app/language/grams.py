@@ -69,7 +69,7 @@ def grams(text: str) -> list[str]:
 
 
 def _words_with_format(text: str) -> Iterator[str]:
-    """Yield the words that have format characters, without them; those of runs have grams."""
+    """Yield the words that have format characters, without them; words of runs have grams."""
     for word in text.split():
         plain = without_format(word)
         if plain != word and not _RUN.search(plain):

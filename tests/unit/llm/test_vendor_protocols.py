@@ -1,6 +1,6 @@
 """Replies of weak models and refusals, in the protocols of Anthropic and Google.
 
-The rows are those of `test_text_refusals.py` and `test_reply_rows.py`, as far as they apply.
+The rows of `test_text_refusals.py` and `test_reply_rows.py`, as far as they apply.
 """
 
 import json
