@@ -3,7 +3,8 @@
 Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words, and Korean words end
 in particles. A run of their signs is indexed as bigrams; a short run also as a whole, since it may
 be one word. A sign has the marks that stand on it. A word of another script that touches a run is
-listed as well, for Postgres takes both as one word.
+listed as well, for Postgres takes both as one word. So is a word with format characters or
+variation selectors, without them.
 """
 
 import re
@@ -56,15 +57,23 @@ def apart(text: str) -> tuple[str, list[str]]:
 
 def grams(text: str) -> list[str]:
     """Return the grams of a text, without repetition; most texts have none."""
-    if not has_grams(text):
+    if text.isascii():
         return []
-    parts = _RUN.split(without_format(text))
-    found: dict[str, None] = {}
+    parts = _RUN.split(plain := without_format(text))
+    found = dict.fromkeys(_words_with_format(text)) if plain != text else {}
     for before, run, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
         touching = (_LAST_WORD.search(before), _FIRST_WORD.match(after))
         words = (word for match in touching if match for word in fold(match[0]).split())
         found |= dict.fromkeys(gram[:_MAX_CHARS] for gram in (*words, *_of_run(run)))
     return list(found)
+
+
+def _words_with_format(text: str) -> Iterator[str]:
+    """Yield the words that have format characters, without them; words of runs have grams."""
+    for word in text.split():
+        plain = without_format(word)
+        if plain != word and not _RUN.search(plain):
+            yield from (part[:_MAX_CHARS] for part in fold(plain).split())
 
 
 def indexed(text: str) -> str | None:
@@ -74,7 +83,7 @@ def indexed(text: str) -> str | None:
 
 def asked(query: str) -> str:
     """Return the first grams of a query as a `tsvector`, each with its position."""
-    first = enumerate(grams(query)[:_MAX_ASKED], 1)
+    first = enumerate(grams(without_format(query))[:_MAX_ASKED], 1)
     return " ".join(f"{_quoted(gram)}:{place}" for place, gram in first)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 
-from app.kernel.text import fold
+from app.kernel.text import fold, without_format
 from app.language.bm25 import MAX_TERMS
 from app.language.grams import apart, has_grams
 from app.language.lexicon import language
@@ -81,5 +81,5 @@ def together(bits: Iterable[int]) -> int:
 
 
 def folded(text: str) -> str:
-    """Remove accents, as the columns `terms` do."""
-    return _ACCENTS.sub("", normalize("NFD", text))
+    """Remove accents, as the columns `terms` do, and format characters, as their grams do."""
+    return _ACCENTS.sub("", normalize("NFD", without_format(text)))

@@ -52,7 +52,7 @@ class ModelCheck:
     """A check of a model, and its findings so far.
 
     Attributes:
-        advice: settings to change, as `NAME=value`, and other things to do.
+        advice: settings to change, as `NAME=value`, and other advice, as sentences.
         is_passed: False once the model is of no use as it is.
     """
 
@@ -94,7 +94,9 @@ class ModelCheck:
             return [f"Quotes: exact. {cost}"]
         if fold(answer.quote) == fold(_LINE):
             return [f"Quotes: exact but for punctuation, which does not matter. {cost}"]
-        self.advice.append("A model that quotes exactly: facts without a right quote are dropped.")
+        self.advice.append(
+            "Use a model that quotes exactly: a fact whose quote is wrong is dropped."
+        )
         return [f"Quotes: not exact. {cost}"]
 
     async def _talk(self) -> Sequence[str]:
@@ -107,7 +109,7 @@ class ModelCheck:
         found = checked(answer.facts, Sources(lines, guide), guide)
         if not found.candidates:
             self.is_passed = False
-            self.advice.append("A larger model: this one finds nothing that can be believed.")
+            self.advice.append("Use a larger model: this one found no fact that can be kept.")
         if seconds * _CALLS_IN_TIME > self.settings.model_timeout_seconds:
             enough = ceil(seconds * _CALLS_IN_TIME / _STEP_SECONDS) * _STEP_SECONDS
             self.advice.append(f"MEMORY_BANK_MODEL_TIMEOUT_SECONDS={enough}")

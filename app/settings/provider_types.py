@@ -45,7 +45,12 @@ def _key(given: SecretStr) -> SecretStr:
         raise PydanticCustomError("api_key", "{why}", {"why": str(error)}) from None
 
 
-def _address(given: str) -> str:
+def cleaned_address(given: str) -> str:
+    """Return an address without the blanks and quotes around it, and without a method's path.
+
+    Raises:
+        PydanticCustomError: it is no address; the message says what one is.
+    """
     base, mark, query = given.strip(_PASTED).partition("?")
     try:
         parts = urlsplit(base)
@@ -63,5 +68,5 @@ def _address(given: str) -> str:
 
 ApiKey = Annotated[SecretStr, AfterValidator(_key)]
 """A provider's key. Blanks and quotes around it are dropped."""
-BaseUrl = Annotated[str, AfterValidator(_address)]
+BaseUrl = Annotated[str, AfterValidator(cleaned_address)]
 """The address of a server. The path of a method at its end is dropped; a query is kept."""

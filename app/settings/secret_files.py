@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import PydanticBaseSettingsSource
 from typing_extensions import override
 
 from app.settings.environment import PREFIX, environment
-from app.settings.provider_types import UnsendableKeyError, cleaned_key
+from app.settings.provider_types import UnsendableKeyError, cleaned_address, cleaned_key
 
 SUFFIX = "_FILE"
 PROVIDER_KEYS = (
@@ -22,6 +23,8 @@ PROVIDER_KEYS = (
     "OPENAI_API_KEY",
 )
 """Variables that the clients of model providers read themselves."""
+_WITHOUT_QUERY = "GOOGLE_GEMINI_BASE_URL"
+_PROVIDER_ADDRESSES = ("ANTHROPIC_BASE_URL", _WITHOUT_QUERY, "OLLAMA_BASE_URL", "OPENAI_BASE_URL")
 _MAX_BYTES = 64 * 1024
 _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
@@ -52,12 +55,14 @@ def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
     return [name for name, field in fields.items() if _is_secret(field.annotation)]
 
 
-def take_provider_keys(variables: MutableMapping[str, str]) -> None:
+def take_provider_variables(variables: MutableMapping[str, str]) -> None:
     """Set the variables of model providers whose values are in files, and clean all of them.
 
     Raises:
-        SecretError: a file cannot be used, a variable is set as well, or a key cannot be sent.
+        SecretError: a file cannot be used, a variable is set as well, a key cannot be sent, or an
+            address is none.
     """
+    _clean_addresses(variables)
     for name in PROVIDER_KEYS:
         try:
             held = cleaned_key(_read({**variables, name: ""}, name) or "")
@@ -69,6 +74,18 @@ def take_provider_keys(variables: MutableMapping[str, str]) -> None:
             raise _both(name)
         if name in variables or held:
             variables[name] = held or given
+
+
+def _clean_addresses(variables: MutableMapping[str, str]) -> None:
+    for name in _PROVIDER_ADDRESSES:
+        if not variables.get(name):
+            continue
+        try:
+            variables[name] = address = cleaned_address(variables[name])
+        except PydanticCustomError as error:
+            raise SecretError(f"{name} {error}.") from None
+        if name == _WITHOUT_QUERY and "?" in address:
+            raise SecretError(f"{name} must be an address without a query.")
 
 
 def exposed(variables: Mapping[str, str], names: Iterable[str]) -> list[str]:

@@ -59,7 +59,7 @@ def _texts(said: object) -> object:
     return said
 
 
-def _flag(said: object) -> object:
+def said_flag(said: object) -> object:
     """Return the truth value that a word stands for."""
     word = said.strip().casefold() if isinstance(said, str) else ""
     return word in _TRUE if isinstance(said, str) and word in _TRUE | _FALSE else said
@@ -70,7 +70,7 @@ MendedQuote = Annotated[MendedText, BeforeValidator(_joined)]
 MendedJson = Annotated[MendedText, BeforeValidator(_written)]
 MendedNumber = Annotated[int, BeforeValidator(_number)]
 MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
-MendedFlag = Annotated[bool, BeforeValidator(_flag)]
+MendedFlag = Annotated[bool, BeforeValidator(said_flag)]
 
 
 class ModelEntry(BaseModel):
@@ -112,13 +112,17 @@ class EntryTally:
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A JSON value in a reply; `is_mended` is True if it was only nearly JSON.
+    """A JSON value in a reply.
 
-    `number` is the place of the object that holds it.
+    Attributes:
+        is_mended: True if it was only nearly JSON.
+        is_cut: True if the reply ends inside it.
+        number: the place of the object that holds it.
     """
 
     value: Any
     is_mended: bool = False
+    is_cut: bool = False
     number: int = 0
 
 
@@ -180,7 +184,7 @@ class EntriesReply(BaseModel):
         for number, one in enumerate(found):
             for name, entries in _lists_in(one.value, types):
                 raw.setdefault(name, []).extend(
-                    FoundValue(entry, one.is_mended, number) for entry in entries
+                    FoundValue(entry, one.is_mended, number=number) for entry in entries
                 )
         if not raw:
             return None
@@ -209,10 +213,11 @@ class _Reading:
         kept: dict[int, ModelEntry] = {}
         about: dict[object, tuple[int, list[int]]] = {}
         for at, one in enumerate(self._raw[:_MAX_ENTRIES]):
-            value = _decoded(one.value) if isinstance(one.value, str) else one.value
+            said = decoded(one.value)
+            value = with_plain_names(said) if isinstance(said, dict) else {}
             entry = _entry(self._kind, value)
             if entry is None:
-                self.lost.append(value if isinstance(value, dict) else {})
+                self.lost.append(value)
                 continue
             number, places = about.get(entry.subject, (one.number, []))
             if number != one.number:
@@ -231,9 +236,7 @@ class _Reading:
         return self
 
 
-def _entry(kind: type[ModelEntry], value: object) -> ModelEntry | None:
-    if not isinstance(value, dict):
-        return None
+def _entry(kind: type[ModelEntry], value: Mapping[str, Any]) -> ModelEntry | None:
     with suppress(ValidationError):
         # Null stands for a field that was left out, and unknown fields for nothing.
         filled = {name: part for name, part in value.items() if part is not None}
@@ -241,28 +244,33 @@ def _entry(kind: type[ModelEntry], value: object) -> ModelEntry | None:
     return None
 
 
-def _is_mended(entry: ModelEntry, value: object) -> bool:
+def _is_mended(entry: ModelEntry, value: Mapping[str, Any]) -> bool:
     read = entry.model_dump()
-    assert isinstance(value, dict), "an entry was read from it"
     return any(name in read and said != read[name] for name, said in value.items())
 
 
-def _decoded(text: str) -> object:
-    """Return the JSON value that a text holds, if it holds an object or a list."""
-    if text.lstrip()[:1] in {"{", "["}:
+def decoded(value: object) -> object:
+    """Return the JSON value of a text that holds an object or a list; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         with suppress(ValueError, RecursionError):
-            return json.loads(text, strict=False)
-    return None
+            return json.loads(value, strict=False)
+    return value
+
+
+def with_plain_names(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with the names of its fields in small letters, as schemas have them."""
+    return {name.strip().lower(): part for name, part in value.items()}
 
 
 def _lists_in(
     value: object, types: _Types, depth: int = 0
 ) -> Iterator[tuple[str, Sequence[object]]]:
     """Yield the lists of entries in a value, by their names, whatever wraps them."""
-    if isinstance(value, str):
-        value = _decoded(value)
+    value = decoded(value)
     if value == [] and not depth:
         yield next(iter(types)), []
+    if isinstance(value, dict):
+        value = with_plain_names(value)
     own = _lists_of(value, types)
     yield from own
     parts = list(value.values()) if isinstance(value, dict) else value
@@ -285,9 +293,11 @@ def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]
 
 
 def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
-    """Return the entries of a field that should be a list of them, or None if it has none."""
-    if isinstance(value, str):
-        value = _decoded(value)
+    """Return the entries of a field that should be a list of them, or None if it has none.
+
+    Null stands for an empty list.
+    """
+    value = [] if value is None else decoded(value)
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, dict) and _kinds_of(value, {"": kind}) else None
@@ -295,7 +305,10 @@ def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
 
 def _kinds_of(value: object, types: _Types) -> list[str]:
     """Return the list that an object is an entry of: it has the first field, with a value."""
-    if not isinstance(value, dict) or not types.keys().isdisjoint(value):
+    if not isinstance(value, dict):
+        return []
+    value = with_plain_names(value)
+    if not types.keys().isdisjoint(value):
         return []
     names = [name for name, kind in types.items() if _has_first(value, kind)]
     return names[:1]

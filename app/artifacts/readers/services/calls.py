@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.adapters.shared import SingleFlight
 from app.artifacts.readers.logic.prompts import ReaderQuery

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.adapters.llm.readers import ReaderHandle
+from app.adapters.llm.models import ReaderHandle
 from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
 from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.wire.memory_policy import BUILTIN

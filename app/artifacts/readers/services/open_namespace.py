@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.session import Session
-from app.adapters.llm.readers import ReaderHandle
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import ReadingCoverage
 from app.artifacts.readers.services.unreadable import ExplainedArtifact, listed

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.prompts import SummaryOptions
 from app.artifacts.readers.schemas import (

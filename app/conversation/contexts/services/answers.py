@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.contexts.schemas import SummaryState
 from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.rendering import ContextContent, render

@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import (
     AUTO,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.contexts.schemas import IncludeMemories
 from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
 from app.kernel.names import EngineName

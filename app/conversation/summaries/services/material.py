@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.db.session import Session
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.strategies.logic.budgets import total
 from app.conversation.strategies.logic.policies import Combine, Rules
 from app.conversation.strategies.logic.schedule import next_target

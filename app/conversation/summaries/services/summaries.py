@@ -9,7 +9,7 @@ from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
 from app.adapters.db.session import Session as Transaction
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.summaries.services import queue

@@ -22,11 +22,14 @@ from app.kernel.wire.model_entries import (
     MendedText,
     MendedTexts,
     ModelEntry,
+    said_flag,
 )
 
 _UNTOLD = -1
 """The line of a fact whose reply names none: the quote alone tells it."""
 _NO_LETTERS = re.compile(r"[\W_]+")
+_MEMORY = re.compile(r"(?:memory)?m?(?=\d+\Z)")
+"""The beginning of a memory's id: `m1`, `memory 1` and `1` are the same."""
 
 
 def _known(synonyms: Mapping[str, str]) -> Callable[[object], object]:
@@ -122,6 +125,12 @@ _NONE = frozenset(["none", "noop", "nochange", "nothing", "skip", "ignore", "kee
 """Words for "nothing is to be done": with a memory, it says so already."""
 
 
+def _if_said(said: object) -> object:
+    """Return None for a word that is neither yes nor no."""
+    flag = said_flag(said)
+    return None if isinstance(flag, str) else flag
+
+
 class FactVerdict(ModelEntry):
     """A judgement of one new fact, and its effect on one memory that was shown.
 
@@ -132,7 +141,7 @@ class FactVerdict(ModelEntry):
     model_config = ConfigDict(json_schema_extra={"required": ["fact", "holds", "action"]})
 
     fact: MendedNumber
-    holds: MendedFlag | SkipJsonSchema[None] = None
+    holds: Annotated[bool | SkipJsonSchema[None], BeforeValidator(_if_said)] = None
     action: Annotated[DecisionAction, BeforeValidator(_known(_DECISION_ACTIONS))] = "add"
     memory: MendedText = ""
     text: MendedText = ""
@@ -150,7 +159,7 @@ class FactVerdict(ModelEntry):
     @property
     @override
     def subject(self) -> object:
-        return self.fact, self.memory
+        return self.fact, _MEMORY.sub("", _word(self.memory), count=1)
 
 
 class FactVerdicts(EntriesReply):
