@@ -165,16 +165,18 @@ def _measure_keys(rounds: int, seconds: float) -> bool:
             bound = _bound_key(client)
         found: dict[tuple[str, str], list[float]] = defaultdict(list)
         with loader(port, _KEY) as unbound, loader(port, bound) as loading:
-            ways = {(route, "plain"): (unbound, _ROUTES[route]) for route in ("create", "search")}
+            ways: dict[tuple[str, str], tuple[Loader, Asked]] = {
+                (route, "plain"): (unbound, _ROUTES[route]) for route in ("create", "search")
+            }
             for route, way in _ADDED:
                 headers = _ONCE if "request id" in way else {}
-                by = loading if "bound key" in way else unbound
-                ways[route, way] = by, replace(_ROUTES[route], headers=headers)
+                asking = loading if "bound key" in way else unbound
+                ways[route, way] = asking, replace(_ROUTES[route], headers=headers)
             for turn in range(rounds):
                 order = list(ways)
-                for way in order[turn % len(order) :] + order[: turn % len(order)]:
-                    by, asked = ways[way]
-                    found[way].append(_measure(by, pid, asked, seconds).service)
+                for key in order[turn % len(order) :] + order[: turn % len(order)]:
+                    by, asked = ways[key]
+                    found[key].append(_measure(by, pid, asked, seconds).service)
     print("\nmilliseconds of CPU of the service, by key and request id")
     are_met = True
     for (route, way), bar in _ADDED.items():
