@@ -202,7 +202,6 @@ class _Parser:
         return match is not None
 
     def _is_at_end(self) -> bool:
-        """Return True if the text or the current parenthesis ends here."""
         self._skip_space()
         return self._peek() in {"", ")"}
 
