@@ -44,7 +44,7 @@ class Reach:
     Attributes:
         projects: the projects of the engines. None: all.
         engines: the engines. None: all.
-        conditions: what the scopes of memories, sessions and operations must meet.
+        conditions: the conditions on the scopes of memories, sessions and operations.
     """
 
     projects: frozenset[str] | None = None
@@ -73,7 +73,7 @@ class Caller:
     key_id: str
     """The id of the API key, never the key itself; `jwt:` and the subject for a token."""
     permissions: frozenset[Permission]
-    """Single permissions and those of the roles."""
+    """The caller's own permissions, and the permissions of their roles."""
     reach: Reach = field(default_factory=Reach)
     roles: frozenset[Role] = frozenset()
     display_name: str | None = None

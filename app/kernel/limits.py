@@ -88,7 +88,7 @@ class Limits(Protocol):
         ...
 
     def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
-        """Count the bytes of a long answer with those of bodies, until it is released.
+        """Count the bytes of a long answer like the bytes of a body, until it is released.
 
         Raises:
             ResourceExhausted: the key or the process already keeps too many.
