@@ -9,20 +9,20 @@ from app.language.tongues import PHRASES
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-]+")
 _FEW = 3
-"""One shared word matches a description of at most this many words; a longer one needs two."""
+"""One shared word suffices for a description of at most this many words; a longer one needs two."""
 
 
 def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[Topic, ...]:
-    """Return the configured topics that a request allows; a request that names none allows all."""
+    """Return the configured topics that a request allows; a request without topics allows all."""
     return tuple(topic for topic in configured if not allowed or topic in allowed)
 
 
 def classify(
     fact: str, topics: Sequence[Topic], *, tongue: str, explicit: bool
 ) -> tuple[Topic, ...]:
-    """Return the topics that the fact falls under, in the order of `topics`.
+    """Return the topics that the fact belongs to, in the order of `topics`.
 
-    `explicit`: the person asked for it to be remembered.
+    `explicit`: the person asked the service to remember the fact.
     """
     managed = _managed(straight(fact), tongue, explicit=explicit)
     return tuple(
