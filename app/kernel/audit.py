@@ -12,8 +12,7 @@ class Audited:
     """One entry of the audit log: the caller, method, resource and address."""
 
     caller: str | None
-    """The API key's id, `jwt:` and a token's subject, or `command-line`; None: the service itself.
-    """
+    """The API key's id, `jwt:` and a token's subject, or `command-line`; None: the service."""
     method: str
     """The API method, such as `createMemory`; for finished work, its kind."""
     resource: str

@@ -2,8 +2,7 @@
 
 A bucket is one of 1,024 parts of an engine; see `app.kernel.scopes`. An id consists of the
 milliseconds of its creation, a number from 0 to 96, and the bucket. Older ids, and ids from clients
-or archives, carry no bucket. The table `ids_carry_buckets_from` records the time since which ids
-carry one.
+or archives, carry no bucket. The table `ids_carry_buckets_from` records since when ids carry one.
 """
 
 import random

@@ -14,10 +14,7 @@ from dataclasses import dataclass
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 _FULL_SHARE = 0.83
-"""Share of the maximal new text from which a chunk may end at a boundary.
-
-A high share keeps the number of chunks close to the minimum.
-"""
+"""Share of the maximal new text from which a chunk may end; a high share means few chunks."""
 _PARAGRAPH = re.compile(r"\n[ \t\r]{0,40}\n\s{0,40}")
 _SENTENCE = re.compile(
     r"[.!?\u2026]{1,8}[\"'\u201d\u2019\u00bb)\]]{0,4}\s{1,40}|\n\s{0,40}"
@@ -109,8 +106,7 @@ class _Cutter:
     def feed(self, part: str) -> Iterator[Chunk]:
         """Yield the chunks completed by a part."""
         self._held += part
-        # One character more than a chunk: otherwise it might be the last chunk, which needs no
-        # boundary.
+        # More than one chunk: a last chunk would need no boundary.
         while len(self._held) - self._begin > self._longest:
             yield self._piece(self._boundary())
         self._held = self._held[self._begin :]

@@ -1,7 +1,7 @@
 """Corrections of older statements: a new time, day, date, sum or number for the same thing.
 
-"My rent is now 900 euros" corrects "My rent is 800 euros", but neither the rent of a brother nor
-the day on which it is due.
+"My rent is now 900 euros" corrects "My rent is 800 euros". It corrects neither a brother's rent nor
+the due date.
 """
 
 import re

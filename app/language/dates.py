@@ -1,6 +1,6 @@
 """Resolution of relative dates ("last Friday", "in zwei Wochen") against the day of a statement.
 
-The wording stays. The ISO 8601 date follows in parentheses, with the precision of the words: a day,
+The wording stays. The ISO 8601 date follows in parentheses. It is as precise as the words: a day,
 the interval of a week or weekend, a month or a year.
 """
 

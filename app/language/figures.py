@@ -109,7 +109,7 @@ def ordinals(text: str) -> frozenset[float]:
 
 
 def readings_of(number: str) -> frozenset[float]:
-    """Return the possible values of digits with points and commas; a time has two values."""
+    """Return the possible values of a number in digits; for a time, its hour and minute."""
     if ":" in number:
         return frozenset(float(part) for part in re.findall(r"\d+", number))
     last = max(number.rfind("."), number.rfind(","))

@@ -71,15 +71,14 @@ def means_everything(said: str) -> bool:
 
 
 def is_request(said: str) -> bool:
-    """Return True if the words after "forget" name a valid subject of forgetting."""
+    """Return True if the words after "forget" name something that can be forgotten."""
     return names_something(said) or is_everything(said)
 
 
 def names_something(said: str) -> bool:
     """Return True if the words after "forget" name a thing at all.
 
-    People do not call themselves "the user": such words address the service, not the person's
-    memories.
+    People do not call themselves "the user": such words address the service, not the memories.
     """
     return bool(_named(straight(said))) and not _THE_USER.search(said)
 

@@ -1,8 +1,7 @@
 """Patterns over one sentence that extraction needs, for each language.
 
-Each group of patterns answers one question: is the sentence the person's own statement, a
-preference, personal, an event, a request to remember or forget, a standing instruction, or only
-talk.
+Each group of patterns answers one question. Is the sentence the person's own statement, a
+preference, personal, an event, a request to remember or forget, a standing instruction, or talk?
 """
 
 import re

@@ -138,8 +138,7 @@ class Statement:
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
     """Return the statement of a fact, ready for comparisons.
 
-    The latest statements are cached, since a longer conversation meets the same memories
-    repeatedly.
+    Cached: a longer conversation meets the same memories repeatedly.
     """
     return Statement(fact, dated_by_now)
 

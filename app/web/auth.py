@@ -1,7 +1,7 @@
 """Authentication, before every route: no route can omit it.
 
 A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
-`Authorization: Basic`, which lets a browser open the documentation. If both headers are sent,
+`Authorization: Basic`. The latter lets a browser open the documentation. If both headers are sent,
 `x-goog-api-key` wins: Google's clients send a token of their own in the other. Calls within the
 process pass their caller in the scope, which takes precedence over the headers.
 """

@@ -15,8 +15,7 @@ _UNSATISFIABLE = 416
 def read_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the start and the exclusive end of a requested range of bytes.
 
-    Return None to send the whole content: without a range, for several ranges, for other units and
-    for malformed ranges.
+    Return None for the whole content: no range, or several, malformed or non-byte ranges.
 
     Raises:
         InvalidArgument: the range is empty; with status 416.

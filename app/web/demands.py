@@ -26,8 +26,7 @@ class Demand:
         cost: units taken from the rates of the key and of the engine.
         is_change: True if it changes stored data; the audit log has every such request.
         is_costly: True if it holds one of the key's few slots while it runs.
-        adds: the quantities that it adds to, in addition to bytes. The request is refused if one
-            of these quotas is used up.
+        adds: the quantities that it adds to, besides bytes; a used-up quota among them refuses it.
         is_streamed: True if the route reads its body itself, piece by piece.
         even_restoring: True if it is served while its engine is being restored.
         waits: True if it waits for changes, which never reach a standby without its primary.

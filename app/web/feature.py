@@ -36,8 +36,7 @@ class Tick:
     Attributes:
         name: unique.
         seconds: the interval from the settings; longer on a distributed database.
-        start: returns the function that runs at each tick. The function itself checks if another
-            process has already run.
+        start: returns the function for each tick, which checks if another process has run.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Feature:
         routers: its routes, with their demands.
         kinds: the kinds of its operations.
         jobs: imports and returns the functions that run operations outside a request, by kind.
-            Only a worker calls it: a server then need not import these functions.
+            Only a worker calls it, to spare servers the import.
         ticks: the periodic work of every worker.
         sweeps: the sweeps run by the tick for sweeps.
         children: removes the rows of an engine from the tables of this feature.
@@ -64,8 +63,7 @@ class Feature:
         counted: its tables whose rows count in the totals of engines.
         holds: returns True if an engine holds rows that require `force` for its deletion.
         unembedded: counts the memories of an engine that wait for their vectors.
-        waiting_kinds: kinds of operations that wait for a time, and fail when their engine is
-            deleted.
+        waiting_kinds: kinds of operations that wait for a time, and fail without their engine.
         restored: creates the data of this feature that archives lack, after a restore.
         archived: the rows of this feature in archives.
         retries: retries of failed operations, by kind; the requests of these kinds are kept.

@@ -143,8 +143,7 @@ class Incoming:
             seconds = max(min(self._next_look, self._deadline) - self._waited, _SHORTEST_SECONDS)
             began = loop.time()
             try:
-                # Only waiting for the client has a time limit, so no database statement is
-                # cancelled.
+                # Only the client is awaited here: no database statement can be cancelled.
                 async with asyncio.timeout(seconds) as self._clock:
                     return await self._receive()
             except TimeoutError:

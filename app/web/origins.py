@@ -14,8 +14,7 @@ Such a request would take effect even if the page cannot read the answer. So a r
 
 Without Sec-Fetch-Site, origins are compared without their scheme: behind a proxy that ends TLS,
 this service does not know it. `null`, the origin of files and of sandboxed frames, is never
-accepted. A listed origin is served without `Authorization: Basic`: its pages send a key of their
-own.
+accepted. A listed origin is served without `Authorization: Basic`: its pages send their own key.
 
 Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RFC 6454.
 """

@@ -1,7 +1,7 @@
 """Validation of archived rows with the types that the API uses for requests.
 
-Each feature describes the columns of its rows by an `ArchivedRow`. An archive can be forged:
-restore only values that a request could have stored too.
+Each feature describes the columns of its rows by an `ArchivedRow`. An archive can be forged: a
+restore stores only values that a request could have stored too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -199,7 +199,7 @@ def _step(node: Any, part: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
-    """Combine both schemas; merge annotations only, to keep the types of `other` visible."""
+    """Combine both schemas; mere annotations are merged, to keep the types of `other` visible."""
     if isinstance(other, dict) and own.keys() <= _ANNOTATIONS:
         return {**other, **own}
     all_of: list[JsonValue] = [other]

@@ -52,8 +52,7 @@ class Strategy(StrEnum):
     FULLY_ABSTRACTED = "fully_abstracted"
     """Keep one summary, which absorbs each new block."""
     AGENT_SUMMARY = "agent_summary"
-    """Show the newest events within a share of the budget, and one summary of all earlier events.
-    """
+    """Show the newest events within a share of the budget, and one summary of earlier ones."""
 
 
 class Refresh(StrEnum):
@@ -71,7 +70,7 @@ class Recompute(StrEnum):
 
 
 class Overflow(StrEnum):
-    """The behaviour if all events are requested but do not fit."""
+    """The behaviour if all events are requested and do not fit."""
 
     ERROR = "error"
     OMIT = "omit"

@@ -27,7 +27,6 @@ def _text(said: object) -> object:
 
 
 def _joined(said: object) -> object:
-    """Join a list of texts into one text."""
     if isinstance(said, list) and all(isinstance(one, str) for one in said):
         return " ... ".join(said)
     return said

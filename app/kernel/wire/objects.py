@@ -41,5 +41,4 @@ def _camelised(value: object) -> object:
 
 
 AnyMessage = Annotated[dict[str, Any], BeforeValidator(_camelised)]
-"""A message of another API, stored as sent except for its names: both spellings in, camelCase out.
-"""
+"""A message of another API, stored as sent except for names: both spellings in, camelCase out."""

@@ -23,7 +23,7 @@ _BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 class Kind(StrEnum):
-    """The kinds of sensitive values that the service recognises by their form."""
+    """The kinds of sensitive values that the service knows by their form."""
 
     CREDENTIAL = "CREDENTIAL"
     PAYMENT_CARD = "PAYMENT_CARD"
@@ -46,7 +46,7 @@ class PrivacyAction(StrEnum):
 
 
 class Place(StrEnum):
-    """The routes by which a text enters the service and is scanned."""
+    """The ways by which a text comes into the service and is looked through."""
 
     GENERATION = "GENERATION"
     """Conversations that become memories: `generate`, `ingestEvents`."""

@@ -12,8 +12,7 @@ from app.kernel.wire.structure import bound, count
 MAX_DEPTH = 100
 """The limit of protocol buffers."""
 MAX_VALUES = 100_000
-"""Limit of keys and values, at any depth: the cost of validation grows with them, not with bytes.
-"""
+"""Limit of keys and values, at any depth: the cost of validation grows with their number."""
 _MAX_LEADING_BLANKS = 64 * 1024
 _BLANKS = b" \t\r\n"
 _SHOWN_CHARS = 80
@@ -49,10 +48,7 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
 def read_said(text: bytes, what: str, is_said: Callable[[str], bool]) -> tuple[dict[str, Any], int]:
     """Parse a JSON object like `read_object`, and replace unstorable characters by U+FFFD.
 
-    Only characters in the fields selected by `is_said` are replaced.
-
-    Returns:
-        The object, and the number of replaced characters.
+    Only characters in the fields selected by `is_said` are replaced. Returns their number, too.
 
     Raises:
         InvalidArgument: another field has such a character, or replacing makes two keys equal.

@@ -127,8 +127,7 @@ def utc_offset(moment: datetime) -> int | None:
 def with_utc_offset(moment: datetime, minutes: int | None) -> datetime:
     """Return a time with the offset that `utc_offset` returned.
 
-    With an offset from an archive, the local time may lie outside the calendar. The time is then in
-    UTC.
+    An offset from an archive may lead out of the calendar. The time is then in UTC.
     """
     zone = UTC if minutes is None else timezone(timedelta(minutes=minutes))
     try:

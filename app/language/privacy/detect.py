@@ -38,9 +38,7 @@ def find(
     """Return the values of some kinds, in their order; they do not overlap.
 
     Overlapping values are merged into one, of the kind of the longest, to leave no part of any
-    value. A text is searched in its original form, and in a copy with unified look-alike
-    characters.
-
+    value. A text is searched as it is, and in a copy with unified look-alike characters.
     `custom` has compiled patterns by name.
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):

@@ -1,8 +1,7 @@
 """The searched copy of a text, with one form for characters that look or count alike (pure).
 
 The copy is in NFKC, with ASCII digits, hyphens and blanks. It has no default-ignorable characters,
-and no marks except those composed into a letter. Look-alike letters are folded only in words that
-mix scripts.
+and no marks except on letters. Look-alike letters are folded only in words that mix scripts.
 """
 
 import re
@@ -52,8 +51,7 @@ class Copy:
         self._longer = 0
         self.text = text
         if _changing().search(text) is not None:
-            # The pattern with a letter before its marks is far slower, and only used if there are
-            # marks.
+            # The pattern with a letter before its marks is far slower: only used with marks.
             pieces = _changing() if _JOINED.search(text) is None else _pieces()
             self.text = pieces.sub(self._replaced, text)
         if _mixes_scripts(self.text):
@@ -94,8 +92,7 @@ def copy_of(text: str) -> Copy | None:
 @cache
 def _changing() -> re.Pattern[str]:
     """Return the pattern of a character that may differ in a copy."""
-    # Compiled on first use. It includes all characters of the higher planes, since their letters
-    # are rare.
+    # Compiled on first use. Includes all of the higher planes, since their letters are rare.
     single = "".join(
         char
         for char in map(chr, range(0x80, 0x10000))

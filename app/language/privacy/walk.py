@@ -80,8 +80,7 @@ class _Walk:
             while name != key and name in result:
                 name += "_"
             inner = f"{path}.{name}" if path else name
-            # {"pin": {"doubleValue": 4812}}: the outer key labels a value under the name of its
-            # type.
+            # {"pin": {"doubleValue": 4812}}: the outer key labels a value under its type's name.
             label = last if len(value) == 1 and not _is_label(key) else key
             if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(one)):
                 result[name] = one
