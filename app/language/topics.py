@@ -34,7 +34,7 @@ def _managed(fact: str, tongue: str, *, explicit: bool) -> set[Topic]:
     topics = {INSTRUCTIONS} if explicit else set()
     phrases = PHRASES.get(tongue)
     if phrases is None:
-        return topics | {PERSONAL, PREFERENCES, DETAILS}  # nothing tells them apart
+        return topics | {PERSONAL, PREFERENCES, DETAILS}  # no phrases distinguish them
     if phrases.always.search(fact):
         topics |= {INSTRUCTIONS, PREFERENCES}
     if phrases.preference.search(fact):
