@@ -71,9 +71,10 @@ class RetentionService:
         # It may take as long as there are memories to remove.
         erases = request.force and (request.permanent or self._scopes(request) is not None)
         locked = engines.locked(name, Lock.UPDATE if erases else Lock.SHARED)
-        async with mutate(
-            service, locked, _METHOD, once, details=details, writes_vectors=False
-        ) as change:
+        opened = mutate(
+            service, locked, _METHOD, once, details=details, writes_vectors=False, now=now
+        )
+        async with opened as change:
             if change.replayed is not None:
                 return change.replayed
             change.operation = replace(change.operation, scopes=scopes_of(change.session))

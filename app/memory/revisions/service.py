@@ -179,7 +179,7 @@ class RevisionService:
         vector = None if request.validate_only else await self._vector(target, now)
         kind = PREVIEW if request.validate_only else "memories.rollback"
         method, locked = Method(kind, "RollbackMemory"), engines.locked(name.engine)
-        async with mutate(service, locked, method, once, details=details) as change:
+        async with mutate(service, locked, method, once, details=details, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session, engine = change.session, change.engine

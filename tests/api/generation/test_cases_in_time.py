@@ -239,6 +239,7 @@ async def test_recalled_memories_in_a_prompt_change_nothing(
         (["I am allergic to pea", "nuts."], "I am allergic to peanuts."),
         (["I spent 3.", "50 euros at the bakery."], "I spent 3.50 euros at the bakery."),
         (["I get up at 6:", "30 every day."], "I get up at 6:30 every day."),
+        (["I owe Tim 1,", "50 euros."], "I owe Tim 1,50 euros."),
         (["I work", " as a", " nurse", "."], "I work as a nurse."),
         (["Ich wohne in K", "iel."], "Ich wohne in Kiel."),
         (["Vivo ", "en Lima", "."], "Vivo en Lima."),

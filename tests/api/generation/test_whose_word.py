@@ -41,6 +41,47 @@ async def test_a_users_own_list_is_read(
     assert len(await listed(client)) == 2
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["I was born in 1990.", "2 of my brothers live in Rome."],
+        ["My phone number is 555 1234.", "10 km from here lives my sister Ann."],
+        ["I moved to Oslo in 2019.", "5 of my friends live in Rome."],
+    ],
+)
+async def test_a_sentence_that_ends_with_a_number_ends(
+    client: httpx.AsyncClient, runner: Runner, parts: list[str]
+) -> None:
+    content = {"role": "user", "parts": [{"text": part} for part in parts]}
+    await run(client, runner, {"directContentsSource": {"events": [{"content": content}]}})
+    facts = await listed(client)
+    assert facts
+    assert all(parts[0] in fact or parts[0] not in fact + parts[1] for fact in facts)
+    assert not [fact for fact in facts if parts[1][:4] in fact and parts[0][-5:] in fact]
+
+
+async def test_a_sentence_goes_on_behind_a_recalled_text(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, said("I live in Berlin."))
+    await run(client, runner, said("My sister (I live in Berlin.) works at a bakery."))
+    assert sorted(await listed(client)) == ["I live in Berlin.", "My sister works at a bakery."]
+
+
+async def test_a_table_that_corrects_memories_is_read(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, said("I live in Berlin.", "I have a cat called Tom."))
+    rows = [
+        "| Memory | Correction |",
+        "| --- | --- |",
+        "| I live in Berlin. | I live in Munich now. |",
+        "| I have a cat called Tom. | I have a dog called Rex. |",
+    ]
+    done = await run(client, runner, said("\n".join([*rows, "", "Please note."])))
+    assert "recalledLineCount" not in done["metadata"]
+
+
 async def test_pieces_of_a_statement_are_one_utterance(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:

@@ -36,7 +36,11 @@ async def test_a_repetition_has_the_first_answer_and_cannot_give_another(
         assert again.replayed is not None
         assert again.replayed.operation_id == first.operation_id
     assert (first.scopes, first.details["detail"]) == ({"user_id": ["2"]}, 1)
+    async with mutate(resources, _ENGINE, _METHOD, None) as twice:
+        await twice.done(EMPTY)
+        with pytest.raises(AssertionError, match="answered twice"):
+            await twice.queue(None, {})
     with pytest.raises(AssertionError, match="writes nothing"):
         async with mutate(resources, _ENGINE, _METHOD, _ONCE) as again:
             await again.done(EMPTY)
-    assert await count(resources.db, OperationRow, RequestIdRow) == (1, 1)
+    assert await count(resources.db, OperationRow, RequestIdRow) == (2, 1)

@@ -126,7 +126,7 @@ class SummaryService:
         """
         now = self.clock.now()
         locked = engines.locked(name.session.engine)
-        async with mutate(self, locked, _REGENERATE, once) as change:
+        async with mutate(self, locked, _REGENERATE, once, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session, engine = change.session, change.engine

@@ -43,7 +43,7 @@ class NewFact:
         positions: the positions of the candidates.
         near: the memories that it may be about, nearest first.
         has_more: True if a request to forget means more memories than are near.
-        later: the memories that a request to forget may mean, but that rest on a later time.
+        later: the memories that a request to forget means, but that rest on a later time.
     """
 
     positions: list[int]
@@ -365,7 +365,7 @@ def unmet(
 ) -> Unmet:
     """Return the record of a request to forget that was not, or not completely, carried out.
 
-    Without a reason, either the memories that it may have meant are `later`, or there are none.
+    Without a reason, either the memories that it means are `later`, or there are none.
     """
     said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
     if reason is None:

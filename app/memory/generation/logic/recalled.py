@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice
 
 from app.language.search_languages import is_function_word
 
@@ -31,6 +30,7 @@ _ASIDE = re.compile(r"\(([^()\n]{8,300})\)|\[([^\[\]\n]{8,300})\]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
 _INLINE = re.compile(r"(?![ \t]*[\[{][ \t]*[\"{])([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
 _WORD = re.compile(r"\w")
+_CLOSING = ("", "\n", "\r", ".", ",", ";", ":", "!", "?", ")")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
 _MARK_CHARS = 80
 """Characters at the start of a line in which a mark is looked for."""
@@ -88,8 +88,16 @@ class RecalledEntry:
 
     begin: int
     end: int
-    spellings: tuple[str, ...]
-    """The text as it stands, and without notes such as dates or scores around it."""
+    texts: tuple[tuple[str, ...], ...]
+    """The spellings of each text in it: as it stands, and without notes such as dates or scores.
+
+    Only the row of a table has several texts.
+    """
+
+    @property
+    def spellings(self) -> list[str]:
+        """All spellings of all texts."""
+        return [spelling for spellings in self.texts for spelling in spellings]
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ class _JsonValues:
             self._faulty += 1
             return None
         texts = list(_texts_in(value))[:_MAX_ENTRIES]
-        return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
+        return [RecalledEntry(begin, end, (_spellings(one),)) for one in texts], end
 
 
 def blocks_of(text: str) -> list[RecalledBlock]:
@@ -191,7 +199,16 @@ def without_recalled(
 
 
 def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
-    fates = {told(spelling) for spelling in entry.spellings}
+    """Return NOTHING if memories do not say one of the texts: a row may correct a memory."""
+    fates = [_told_of(spellings, told) for spellings in entry.texts]
+    for fate in (Told.NOTHING, Told.EARLIER):
+        if fate in fates:
+            return fate
+    return Told.MEMORY
+
+
+def _told_of(spellings: Sequence[str], told: Callable[[str], Told]) -> Told:
+    fates = {told(spelling) for spelling in spellings}
     for fate in (Told.MEMORY, Told.EARLIER):
         if fate in fates:
             return fate
@@ -199,15 +216,20 @@ def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without some spans; what followed one begins a line.
+    """Return the text without some spans.
 
-    But a sentence goes on behind parentheses.
+    A new line follows each span. Behind parentheses the sentence continues instead.
     """
     pieces, at = [], 0
     for begin, end in spans:
-        pieces += [text[at:begin].rstrip(" \t"), "" if text[begin] in "([" else "\n"]
+        pieces.append(text[at:begin].rstrip(" \t"))
         at = end
-    return "".join([*pieces, text[at:].lstrip(" \t") if spans else text])
+        while text[at : at + 1] in {" ", "\t"}:
+            at += 1
+        is_aside = text[begin] in "(["
+        is_end = text[at : at + 1] in _CLOSING
+        pieces.append(("" if is_end else " ") if is_aside else "\n")
+    return "".join([*pieces, text[at:]])
 
 
 def _lines(text: str) -> list[_TextLine]:
@@ -222,10 +244,10 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
     at = 0
     while at < len(lines):
         block, after = _block_at(lines, at, values)
-        if block is not None:
-            yield block
-        else:
+        if block is None:
             yield from _asides(lines[at])
+        elif block.entries:
+            yield block
         at = max(after, at + 1)
 
 
@@ -234,7 +256,9 @@ def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
     for aside in _ASIDE.finditer(line.text):
         texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
         entries = tuple(_entry(line, *one.span()) for one in texts)
-        yield RecalledBlock(line.begin + aside.start(), line.begin + aside.end(), entries, False)
+        if entries:
+            begin, end = line.begin + aside.start(), line.begin + aside.end()
+            yield RecalledBlock(begin, end, entries, is_context=False)
 
 
 def _block_at(
@@ -298,14 +322,17 @@ def _start(line: _TextLine) -> int:
 
 
 def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
-    return RecalledEntry(line.begin + begin, line.begin + end, _spellings(line.text[begin:end]))
+    text = line.text[begin:end]
+    cells = text.split("|", _MAX_CELLS) if line.text.lstrip().startswith("|") else [text]
+    # Single words, numbers and dates beside a memory are notes on it.
+    texts = [cell for cell in cells if " " in cell.strip()] if len(cells) > 1 else cells
+    spellings = tuple(_spellings(one) for one in texts or [text])
+    return RecalledEntry(line.begin + begin, line.begin + end, spellings)
 
 
 def _spellings(text: str) -> tuple[str, ...]:
     plain = text.strip().strip("\"'\u201c\u201d\u201e")
-    cells = [cell.strip() for cell in text.split("|", _MAX_CELLS)[:_MAX_CELLS]]
-    told = [cell for cell in cells if " " in cell] if len(cells) > 1 else []
-    return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)), *told)))
+    return tuple(dict.fromkeys((plain, _NOTES.sub("", _NOTES.sub("", plain)))))
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -336,8 +363,8 @@ def _block(
     "My memories:" is the user's own list.
     """
     begin, end = span
-    has_gap = any(line.is_blank for line in lines[after : after + 1])
-    follows = next((line for line in islice(lines, after, None) if not line.is_blank), None)
+    has_gap = after < len(lines) and lines[after].is_blank
+    follows = next((lines[n] for n in range(after, len(lines)) if not lines[n].is_blank), None)
     mark_end = None if follows is None else _mark_end(follows)
     speaks = _OF_MEMORIES if mark_end is None else _OF_EITHER
     is_context = follows is not None and speaks.search(heading) is not None

@@ -42,7 +42,7 @@ def by_rules(
             candidate,
             "TOO_MANY" if at in ruled.capped else None,
             [near for near in within_reach[at] if near.memory_id not in gone],
-            unreached(candidate, neighbours[at]),
+            unreached(candidate, neighbours[at], by_meaning=by_meaning),
         )
         for at, candidate in enumerate(candidates)
         if candidate.forget and (at not in met or at in ruled.capped)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict
+from app.language.merging import consolidate
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
 from app.memory.memories.logic.ended import EndedFact
@@ -119,11 +120,18 @@ def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
     ]
 
 
-def unreached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
-    """Return the memories that rest on a later time than a request to forget, if the nearest does.
+def unreached(
+    candidate: Candidate, near: Sequence[Neighbour], *, by_meaning: bool = False
+) -> list[Neighbour]:
+    """Return the memories that a request to forget means, but that rest on a later time.
 
-    `near` has the nearest first.
+    The rules decide about the meaning, also where a model decides about the others.
     """
-    if not candidate.forget or not near or not is_newer(near[0], candidate):
+    later = [memory for memory in near if candidate.forget and is_newer(memory, candidate)]
+    if not later:
         return []
-    return [memory for memory in near if is_newer(memory, candidate)]
+    ruled = consolidate(
+        [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+    )
+    meant = {verdict.memory_id for verdict in ruled.verdicts if verdict.action == "DELETE"}
+    return [memory for memory in later if memory.memory_id in meant]

@@ -103,7 +103,7 @@ class GenerationService:
         request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
         kind = PREVIEW if request.validate_only else GENERATE
         method = Method(kind, "GenerateMemories")
-        async with mutate(service, engines.locked(name), method, once) as change:
+        async with mutate(service, engines.locked(name), method, once, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session, engine = change.session, change.engine

@@ -25,6 +25,8 @@ _PAUSE = timedelta(seconds=10)
 _FIRST = frozenset({"i", "i'm", "i've", "ich", "je", "yo"})
 _CLOSING = "\"'\u201d\u2019\u201c\u00bb)]"
 _END_MARKS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f\u0964\u06d4:")
+_FIRST_DIGITS = re.compile(r"(?<!\d)\d{1,3}[.,:]\Z")
+_LAST_DIGITS = re.compile(r"\d\d(?!\d)")
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
@@ -44,9 +46,9 @@ def _between(before: str, after: str, *, was_cut: bool) -> str:
     """Return what stands between two parts of a text: nothing, since parts carry their blanks.
 
     But a sentence that has ended, or a file in between, begins a line, and a capital after a small
-    letter begins a word. A mark between two digits is a part of their number or time.
+    letter begins a word. A mark between digits is a part of a price or a time of the day.
     """
-    if not before or (not was_cut and before[-2:-1].isdigit() and after[0].isdigit()):
+    if not before or (not was_cut and _FIRST_DIGITS.search(before) and _LAST_DIGITS.match(after)):
         return ""
     if was_cut or before.rstrip()[-1:] in _END_MARKS:
         return "\n"

@@ -171,6 +171,7 @@ class MemoryService:
             once,
             scopes=of_one(request.scope),
             details=new_memory.details,
+            now=now,
         )
         async with opened as change:
             if change.replayed is not None:
@@ -225,7 +226,7 @@ class MemoryService:
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
         locked = engines.locked(name.engine)
-        async with mutate(self, locked, _UPDATE, once, details=noted(masked)) as change:
+        async with mutate(self, locked, _UPDATE, once, details=noted(masked), now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session, engine = change.session, change.engine
@@ -269,7 +270,7 @@ class MemoryService:
         request, details = await self.admit_labels(name.engine, request)
         visible = repository.is_known(now) if permanent else repository.is_live(now)
         locked = engines.locked(name.engine, Lock.UPDATE if permanent else Lock.SHARED)
-        async with mutate(self, locked, _DELETE, once, details=details) as change:
+        async with mutate(self, locked, _DELETE, once, details=details, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session = change.session

@@ -53,7 +53,7 @@ class RecoveryService:
         request, details = await service.admit_labels(name.engine, request)
         fact, vector = await self._embedded(name, now)
         locked = engines.locked(name.engine)
-        async with mutate(service, locked, _METHOD, once, details=details) as change:
+        async with mutate(service, locked, _METHOD, once, details=details, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session, engine = change.session, change.engine

@@ -15,7 +15,7 @@ from typing import Any
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Database
 from app.adapters.db.texts import filled
-from app.kernel.errors import IdClash, NotFound
+from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
 from app.memory.memories.store.records import MemoryRecord
@@ -130,5 +130,6 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     text = _CREATE_ONCE if has_request else _CREATE
     try:
         return bool(await db.run(*filled(text, values), is_change=True))
-    except IdClash:
+    except Aborted:
+        # A taken id; the reference path draws another, or answers.
         return False

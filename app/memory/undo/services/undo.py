@@ -60,7 +60,7 @@ class UndoService:
         now = service.clock.now()
         place, fields = Place.DIRECT, {"revision_labels"}
         request, masked = await service.privacy.admit(name.engine, place, request, fields)
-        async with mutate(service, engines.locked(name.engine), _METHOD, once) as change:
+        async with mutate(service, engines.locked(name.engine), _METHOD, once, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             session = change.session

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from app.adapters.db.session import Database, Session
@@ -99,6 +100,7 @@ class Mutation(Generic[Row]):
 
     def _answer(self) -> None:
         assert self.replayed is None, "a repetition writes nothing"
+        assert not self._is_answered, "answered twice"
         self._is_answered = True
 
 
@@ -112,6 +114,7 @@ async def mutate(
     scopes: Scopes | None = None,
     details: Mapping[str, Any] | None = None,
     writes_vectors: bool = True,
+    now: datetime | None = None,
 ) -> AsyncIterator[Mutation[Row]]:
     """Open the transaction of a change, and look whether the same request was done before.
 
@@ -126,6 +129,7 @@ async def mutate(
         scopes: the scopes that the change concerns, if known from the start.
         details: metadata of the operation.
         writes_vectors: as for `Database.transaction`.
+        now: the time of the change; None: the present one, once the engine is locked.
 
     Raises:
         AlreadyExists: the request's id was used with another request.
@@ -135,7 +139,8 @@ async def mutate(
         engine = await lock(session)
         name = EngineName(engine.project, engine.location, engine.engine_id)
         keep = parts.settings.operation_retention
-        new = NewOperation.of(name, method.kind, method.name, parts.clock.now(), keep)
+        moment = parts.clock.now() if now is None else now
+        new = NewOperation.of(name, method.kind, method.name, moment, keep)
         new = new.noting(**(details or {}))
         new = new if scopes is None else new.within(scopes)
         replayed = await idempotency.replay_operation(session, new, once)

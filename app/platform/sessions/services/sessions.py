@@ -105,6 +105,7 @@ class SessionService:
             once,
             scopes={"user_id": [request.user_id]},
             details=noted(masked),
+            now=now,
         )
         async with opened as change:
             if change.replayed is not None:
@@ -191,7 +192,7 @@ class SessionService:
             NotFound: no such session.
         """
         now = self.clock.now()
-        async with mutate(self, engines.locked(name.engine), _DELETE, once) as change:
+        async with mutate(self, engines.locked(name.engine), _DELETE, once, now=now) as change:
             if change.replayed is not None:
                 return change.replayed
             row = await repository.get(change.session, name, now, for_update=True)
