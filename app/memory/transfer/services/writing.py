@@ -98,7 +98,7 @@ class EngineWriting:
             yield line
 
     def _memories(self) -> Iterator[bytes]:
-        """Yield the lines of memories with their revisions, read by two cursors in the same order."""
+        """Yield the lines of memories and their revisions, which two cursors read in one order."""
         pace, histories = Pace(), _Histories(self.snapshot)
         for row in self.snapshot.rows(MEMORY, pace):
             memory = MEMORY.encode(row)
