@@ -59,7 +59,6 @@ class Kind:
 
     @cached_property
     def _decoded(self) -> Sequence[tuple[str, str, Callable[[Any], Any], bool]]:
-        """Column, wire name, decoder and nullability of each field."""
         return [
             (field.column, field.wire, field.codec.decode, field.is_nullable)
             for field in self.fields

@@ -102,8 +102,8 @@ class ArchiveReader:
     Attributes:
         header: the header; None until its line is read.
         trailer: the trailer; None until its line is read and verified.
-        passed_over: the number of lines with each ignored unknown field. Only archives of later
-            releases may have unknown fields.
+        passed_over: the number of occurrences of each unknown field, which is ignored. Only
+            archives of later releases may have unknown fields.
     """
 
     def __init__(self, engine: str = "", checks: LineChecks | None = None) -> None:

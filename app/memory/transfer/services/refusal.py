@@ -18,7 +18,7 @@ from app.platform.engines.store.repository import Lock
 
 @dataclass(frozen=True)
 class Refusal:
-    """Removal of the rows that refused archives have written."""
+    """Removal of the rows of refused archives."""
 
     resources: Resources
 

@@ -78,7 +78,7 @@ class RestoreRequest:
     Attributes:
         engine: the target engine.
         extends_recovery: True extends open recovery windows by the time since the export.
-        reach: the engines whose data the caller may learn of.
+        reach: the engines that may be disclosed to the caller.
         once: returns the key for the stored response of the archive with a given id.
         record_end: records the end of the restore in the audit log, in the same transaction.
     """

@@ -22,7 +22,7 @@ from app.platform.operations.store.tables import OperationRow
 _KEPT = ("memories", "sessions", "user_states", "app_states", "streams", "task_namespaces")
 """Tables that must have no row of the engine before a restore."""
 _REPLACED = ("tool_policies", "operations")
-"""Tables whose rows the archive's rows replace; in an empty engine they have no subject."""
+"""Tables whose rows the archive's rows replace; in an empty engine they are not needed."""
 _OF_ENGINE = ("engines.create", "engines.update")
 """Kinds of operations that are kept: they concern the engine itself and are not archived."""
 _OPEN = (OperationState.PENDING, OperationState.RUNNING)

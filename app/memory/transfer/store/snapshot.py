@@ -19,7 +19,7 @@ _SELECTED = {kind.name: selected(kind) for kind in KINDS}
 
 
 class ServingModel(NamedTuple):
-    """The model that serves an engine, and its vector length; both None if there are no vectors."""
+    """The model that serves an engine, and its vector length; None if there are no vectors."""
 
     model_id: str | None
     dimensions: int | None

@@ -165,7 +165,6 @@ def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
 
 
 def _later(target: Target, memory: Values) -> Values:
-    """Return a memory with the restored end of its recovery window."""
     if (until := memory["recover_until"]) is None:
         return memory
     return {**memory, "recover_until": target.windows.end(until)}
@@ -229,7 +228,6 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
 
 
 async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return operations with the name of the target engine."""
     return [
         {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
     ]

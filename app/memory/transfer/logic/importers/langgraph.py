@@ -1,6 +1,7 @@
 """Import of items from LangGraph's stores.
 
-Source: `Item` of langgraph.store.base, as its `dict()` writes it; LangMem's memories in its value.
+Source: `Item` of langgraph.store.base, in the form of its `dict()`. LangMem stores its memories in
+the item's value.
 """
 
 import json

@@ -102,7 +102,6 @@ def _event(message: Json, agent: str, options: Options) -> Json | Lost:
 
 
 def _text(content: Any) -> str | None:  # noqa: ANN401 - any JSON value
-    """Return the text of a message, which may have several parts."""
     if isinstance(content, str):
         return content
     texts = [part.get("text") for part in _objects(content) if part.get("type") == "text"]

@@ -70,7 +70,6 @@ def _categories(item: Mapping[str, Any], heading: Mapping[str, Any]) -> list[Any
 
 
 def _named(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the name of a row in one of the backup's tables."""
     rows = heading.get(table)
     if key is None or not isinstance(rows, list):
         return None

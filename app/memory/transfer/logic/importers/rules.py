@@ -79,7 +79,6 @@ def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
 
 
 def _join(line: Json, name: str, more: Mapping[str, Any]) -> None:
-    """Merge values into a field that the draft may already have."""
     own = line.get(name, {})
     if not isinstance(own, dict):
         raise ItemError("ITEM_UNKNOWN", f"The field {name} must be an object.")

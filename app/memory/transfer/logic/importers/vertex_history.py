@@ -186,7 +186,6 @@ def history_of(
 
 
 def _number(version: Json, memory_id: str, number: int, taken: set[int]) -> None:
-    """Set the number of a version, and a unique revision id."""
     version |= {"memoryId": memory_id, "version": number}
     version.setdefault("action", "CREATED" if number == 1 else "UPDATED")
     kept = version.get("revisionId")
