@@ -330,7 +330,6 @@ def name_of_engine(new: NewOperation) -> EngineName:
 
 
 def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
-    """Return the common scope of all memories, if they have one."""
     scopes = [item.request.scope for item in items]
     if not scopes or any(scope != scopes[0] for scope in scopes):
         return None

@@ -28,7 +28,7 @@ class Resolution(Enum):
     OVERWRITE = auto()
     """The memory exists with other content, which the line's content replaces."""
     RESTORE = auto()
-    """The memory is deleted, and is restored with the line's content."""
+    """The memory is deleted, and the line restores it with the line's content."""
     REFUSE = auto()
     """The id belongs to a memory of another scope or type, or to one that must stay deleted."""
 
@@ -116,7 +116,6 @@ async def resolutions(
 
 
 def _errors(items: Sequence[BulkItem], outcomes: Sequence[Outcome]) -> dict[int, ServiceError]:
-    """Return the errors among the outcomes, by line number."""
     return {
         item.place: outcome
         for item, outcome in zip(items, outcomes, strict=True)

@@ -186,7 +186,6 @@ class Import:
         return await each(lines, reading)
 
     async def _write(self, chunk: _Chunk) -> None:
-        """Write the memories of a chunk; then count the results."""
         before = self._new, self._operation
 
         async def attempt() -> _Chunk:
@@ -263,7 +262,6 @@ class Import:
             await engines.get(session, self._name)
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
-        """Return the error with the counts so far in its metadata."""
         numbers = {"lines": self._counts.lines, **self._counts.numbers()}
         told = {to_camel(name): str(number) for name, number in numbers.items()}
         return type(error)(
@@ -284,7 +282,6 @@ class Import:
 
 
 def _response(counts: Counter[str]) -> dict[str, object]:
-    """Return the stored response of the operation."""
     return {
         "@type": type_url("ImportMemoriesResponse"),
         **{name: counts[name] for name in _RECORDED},
@@ -292,7 +289,6 @@ def _response(counts: Counter[str]) -> dict[str, object]:
 
 
 def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:
-    """Return a chunk with the results of its items added."""
     counts, failed = Counter(chunk.counts), dict(chunk.failed)
     for line, result in results.items():
         if isinstance(result, Resolution):
