@@ -80,8 +80,6 @@ async def ingest(job: Job, resources: Resources) -> None:
 
 @dataclass(frozen=True)
 class _Ingestion:
-    """One run of the operation of a stream."""
-
     job: Job
     resources: Resources
     service: IngestionService
@@ -324,7 +322,6 @@ def place_of(batch: EventBatch) -> StreamPlace:
 
 
 def _overlap(stream: StreamRow) -> int:
-    """Return the number of processed events that the next generation reads again."""
     rule = rule_of(stream)
     return 0 if rule is None else min(rule.overlap_event_count or 0, _MAX_OVERLAP)
 

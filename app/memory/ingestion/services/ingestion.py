@@ -251,7 +251,6 @@ class IngestionService:
     async def _pause_failed(
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
-        """Pause a stream whose last operation failed; return it."""
         if ended is None or not is_own_failure(ended.state, ended.error):
             return stream
         first = timedelta(seconds=self.memories.settings.tuning.ingestion_retry_seconds)
@@ -378,7 +377,6 @@ def _is_settled(row: OperationRow, now: datetime) -> bool:
 
 
 def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return the total length of stored contents in bytes."""
     return sum(row["content_bytes"] for row in rows)
 
 
