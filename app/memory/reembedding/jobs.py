@@ -46,7 +46,7 @@ TRIES = 20
 MOST_NAMED = 100
 """Maximum number of refused memories that the operation names; it counts all."""
 _NO_MODEL_PAUSE = timedelta(seconds=10)
-"""Pause until another worker, which has the model, may take the job."""
+"""Pause before the next attempt if this worker does not have the model."""
 
 
 async def reembed(job: Job, resources: Resources) -> None:
@@ -85,8 +85,6 @@ class _Progress:
 
 @dataclass(frozen=True)
 class _Reembedding:
-    """One run of one re-embedding."""
-
     job: Job
     resources: Resources
     engine: EngineName
@@ -176,7 +174,7 @@ class _Reembedding:
             await self.job.note(session, self.progress.details())
 
     async def _cut_over(self, span: MemorySpan, *, is_last: bool) -> bool:
-        """Make the model serve, unless recently written memories lack vectors; return success.
+        """Make the model serve, unless recently written memories lack vectors; return True if done.
 
         The last round accepts a limited number of such memories and queues them.
         """
@@ -207,7 +205,6 @@ class _Reembedding:
         return list(self.refused.others(await self._lacking(session, span, limit)))
 
     async def _still_refused(self, session: Session) -> list[str]:
-        """Return the refused memories that still have no vector."""
         ids = self.refused.memory_ids
         if not ids:
             return []

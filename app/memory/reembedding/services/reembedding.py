@@ -37,7 +37,6 @@ async def retry(
 
 
 def _aimed(new: NewOperation, engine: EngineRow, target: str) -> NewOperation:
-    """Return the operation for a worker, with the target model."""
     new = new.noting(toModel=target)
     if engine.embedding_model is not None:
         new = new.noting(fromModel=engine.embedding_model)

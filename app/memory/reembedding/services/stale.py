@@ -49,7 +49,7 @@ class StaleVectors:
         """Make one pass over the vectors of an engine, record its result, and return the count.
 
         A write that began under the former model may end after the first pass. Passes therefore
-        repeat until one finds no vectors after all such writes have ended.
+        repeat until one that starts after the end of all such writes finds no vectors.
         """
         async with self.memories.db.snapshot() as session:
             until = (await _get(session, engine_id)).stale_vectors_until
