@@ -68,9 +68,9 @@ class RetentionService:
         # Deleted memories can still be recovered, so a permanent erasure includes them.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
-        # It may take as long as there are memories to remove.
         erases = request.force and (request.permanent or self._scopes(request) is not None)
         locked = engines.locked(name, Lock.UPDATE if erases else Lock.SHARED)
+        # `writes_vectors=False` lifts the time limit, which a purge of many memories may exceed.
         async with mutate(
             service, locked, _METHOD, once, details=details, writes_vectors=False
         ) as change:
