@@ -127,7 +127,7 @@ class RevisionService:
 
         Raises:
             InvalidArgument: the key or prefix is too long, the token is unreadable, or the query
-                takes too long because it must skip too many labels outside the caller's scopes.
+                takes too long, since it skips too many labels of other scopes.
         """
         _check_length("key", key or "", MAX_LABEL_CHARS)
         _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
@@ -206,7 +206,7 @@ class RevisionService:
             return await finish_with_memory(change, writing, written.row)
 
     async def _vector(self, target: RevisionName, now: datetime) -> Vector | None:
-        """Return the vector of a revision's immutable fact; callers are outside transactions."""
+        """Return the vector of a revision's fact, computed outside transactions."""
         async with self.memories.db.snapshot() as session:
             revision = await repository.find(session, target, now)
         fact = None if revision is None else revision.fact
@@ -245,7 +245,6 @@ async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock
 
 
 def _content(memory: Memory) -> dict[str, Any]:
-    """Return the fields that a rollback restores."""
     wire = memory.wire()
     return {name: wire[name] for name in _RESTORED if name in wire}
 

@@ -58,7 +58,6 @@ class ReadRevision:
 
 
 def _has_label(key: str, value: str) -> ColumnElement[bool]:
-    """Select revisions with a label through the index of labels."""
     return exists().where(
         RevisionLabelRow.engine_id == RevisionRow.engine_id,
         RevisionLabelRow.revision_id == RevisionRow.revision_id,
