@@ -91,8 +91,6 @@ class ScanWork:
 
 @dataclass(frozen=True)
 class _Scanning:
-    """Batches of one scan."""
-
     job: Job
     resources: Resources
     engine: EngineName
