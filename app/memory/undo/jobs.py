@@ -43,8 +43,6 @@ async def undo(job: Job, resources: Resources) -> None:
 
 @dataclass(frozen=True)
 class _Undo:
-    """One run of one undo."""
-
     job: Job
     service: MemoryService
     engine: EngineName
@@ -148,7 +146,6 @@ class _Undo:
 
 
 def _changed_ids(response: Mapping[str, Any]) -> list[str]:
-    """Return the ids of changed memories in an operation's response."""
     entries = [
         entry for key in ("generatedMemories", "undoneMemories") for entry in response.get(key, [])
     ]

@@ -57,7 +57,7 @@ async def has_traces(session: Session, engine_id: int, operation_id: str, now: d
 async def list_deleted(
     session: Session, operation: tuple[int, str], now: datetime, *, for_update: bool = False
 ) -> list[UndoTarget]:
-    """Return the memory that a deletion of one memory deleted, if that deletion still stands.
+    """Return the memory that a `memories.delete` operation deleted, if it is still deleted by it.
 
     This is for operations without readable revisions; `operation` is as for `list_targets`.
     """
