@@ -1,4 +1,4 @@
-"""Start of a scan: the check of what it looks for, and its operation in the queue."""
+"""Start of a scan: check the requested kinds, and queue the operation."""
 
 from dataclasses import dataclass
 
@@ -38,9 +38,10 @@ class ScanService:
         """Queue a scan. Scans of one engine run one after another.
 
         Raises:
-            InvalidArgument: it looks for nothing, or for an unknown kind.
-            NotFound: the engine does not exist, or the caller does not reach the scope.
-            ResourceExhausted: the engine has the most waiting operations that it may have.
+            InvalidArgument: the request has no kind or an unknown kind, or lacks a scope that its
+                key requires.
+            NotFound: the engine does not exist, or the caller has no access to the scope.
+            ResourceExhausted: the engine has the maximum number of waiting operations.
         """
         scopes = None if request.scope is None else of_one(request.scope)
         locked = engines.locked(name)
@@ -50,7 +51,7 @@ class ScanService:
             if change.replayed is not None:
                 return change.replayed
             await change.check_queue()
-            # What the rules say now is looked for, whatever they say when it runs.
+            # The kinds are fixed now, so later changes of the engine's rules have no effect.
             queued = request.model_copy(update={"kinds": kinds})
             return await change.queue(SCAN_PRIVACY, queued.wire())
 

@@ -1,4 +1,4 @@
-"""Start of an undo: the check that something can be undone, and the operation in the queue."""
+"""Start of an undo: check for changes that can be undone, and queue the operation."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +26,7 @@ from app.platform.privacy.logic.guard import noted
 UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""
 _KEPT = ("undoneOperation", "validateOnly")
-"""The metadata of an undo that its retry has, too."""
+"""Metadata of an undo that its retry keeps."""
 
 
 _METHOD = Method(UNDO, "UndoOperation")
@@ -48,13 +48,13 @@ class UndoService:
     ) -> OperationRow:
         """Queue the undo of an operation.
 
-        Undos need not wait for each other: a memory's version decides if it may be restored.
+        Undos need not wait for each other, since each checks the versions of its memories.
 
         Raises:
-            FailedPrecondition: the operation has not ended, or left nothing that can be undone.
-            InvalidArgument: the labels hold what the engine refuses.
+            FailedPrecondition: the operation has not ended, or has no changes that can be undone.
+            InvalidArgument: the labels contain values that the engine refuses.
             NotFound: the operation does not exist.
-            ResourceExhausted: the engine has the most waiting operations that it may have.
+            ResourceExhausted: the engine has the maximum number of waiting operations.
         """
         service = self.memories
         now = service.clock.now()
@@ -66,7 +66,7 @@ class UndoService:
             session = change.session
             await change.check_queue()
             requested = await operations.get(session, name, now)
-            # The operation that changed memories may be gone while its revisions are kept.
+            # The operation that changed memories may be deleted before its revisions.
             changing = requested.engine_id, _changing_id(requested)
             source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
@@ -84,14 +84,14 @@ class UndoService:
 async def retry(
     resources: Resources, session: Session, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Complete the retry of a failed undo; the worker looks again for what can be undone."""
+    """Complete the retry of a failed undo; the worker looks for changes to undo again."""
     engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
     await check_more(session, resources.settings, engine.engine_id, Counted.BYTES)
     return new.noting(**{key: failed.details[key] for key in _KEPT if key in failed.details})
 
 
 def _changing_id(requested: OperationRow) -> str:
-    """Return the id that revisions name; for an ingestion, that of the generation it started."""
+    """Return the operation id in revisions; an ingestion's revisions name its generation."""
     generation = (requested.response or {}).get("generateMemoriesOperation")
     return requested.operation_id if generation is None else str(generation).rpartition("/")[2]
 
