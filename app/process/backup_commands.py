@@ -1,6 +1,6 @@
 """The commands `memory-bank backup`, `backups`, `restore-backup` and `pg`.
 
-The implementation, `app.process.backup_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.backup_admin`, is slow to import and is imported when needed.
 """
 
 import sys
@@ -23,11 +23,11 @@ from app.settings.settings import Settings
 _Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of backups.")]
 _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
 ANY_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""The context of a command that hands its arguments on."""
+"""Context settings of a command that passes its arguments to a program."""
 
 
 class _Steps:
-    """Shows the progress of one step after the other, counted in bytes."""
+    """Shows the progress of consecutive steps in bytes."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -45,7 +45,7 @@ class _Steps:
 
 @contextmanager
 def _steps(interrupted: str) -> Iterator[_Steps]:
-    """Yield what shows progress; report errors and Ctrl-C in a sentence."""
+    """Yield a progress display; report errors and Ctrl-C in one sentence."""
     try:
         with stoppable(interrupted), ExitStack() as stack:
             yield _Steps(stack)
@@ -61,7 +61,7 @@ def _steps(interrupted: str) -> Iterator[_Steps]:
 
 
 def _read(data_dir: Path | None) -> Settings:
-    """Read the settings of a command that works on the embedded Postgres alone."""
+    """Read the settings of a command that supports only the embedded Postgres."""
     settings = read_settings(data_dir=data_dir)
     if data_dir is None and settings.database_url is not None:
         fail(
@@ -134,7 +134,7 @@ def restore_backup(
     """Restore a backup of the embedded Postgres, and erase again what was erased after it."""
     if erasures is not None and no_erasures:
         fail("Give --erasures or --no-erasures, not both.", MISUSED)
-    # The list of erasures and the models are those of the service on this folder.
+    # The erasures and models belong to this folder, not to an external database.
     settings = read_settings(data_dir=data_dir).model_copy(update={"database_url": None})
     from app.process import backup_admin  # noqa: PLC0415 - as above
 

@@ -51,7 +51,7 @@ def check(
     if quick and full:
         fail("Give --quick or --full, not both.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    # Imported here, so that `--help` and usage errors answer at once.
+    # Imported here, because `--help` and usage errors should respond at once.
     from app.platform.checking.service import CheckOptions  # noqa: PLC0415 - as above
 
     options = CheckOptions(engine, quick, full, after_restore)
@@ -82,7 +82,7 @@ async def _checked(
 
 @asynccontextmanager
 async def _database(settings: "Settings") -> AsyncIterator[str]:
-    """Open the database as it is: what is not whole, or of another release, is not refused here.
+    """Open the database as it is, even if it is damaged or belongs to another release.
 
     Raises:
         PostgresStartError: the embedded Postgres cannot start, or there is no database.

@@ -33,7 +33,7 @@ from app.process.progress import stoppable
 
 
 class _StoppableGroup(TyperGroup):
-    """The commands; each ends on Ctrl-C with a word, unless it has a sentence of its own."""
+    """The group of commands, which print a short message on Ctrl-C unless they have their own."""
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -52,7 +52,7 @@ app = typer.Typer(
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer gives the option's value
     if is_asked:
-        # Imported here, so that other commands do without it.
+        # Imported here, because other commands do not need it.
         from app.kernel.release import RELEASE  # noqa: PLC0415 - as above
 
         typer.echo(f"memory-bank {RELEASE}")
@@ -75,7 +75,7 @@ def options(
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process; report errors that an operator can fix in one sentence."""
-    # Imported here, so that `--help` and usage errors answer at once.
+    # Imported here, because `--help` and usage errors should respond at once.
     from app.process.reporting import status_of  # noqa: PLC0415 - as above
     from app.process.serving import run  # noqa: PLC0415 - as above
 
@@ -83,7 +83,7 @@ def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
 
 
 def _run_many(run: Callable[[], int]) -> NoReturn:
-    """Run several processes, as `_run` does one."""
+    """Run several processes and report errors like `_run`."""
     from app.process.reporting import status_of  # noqa: PLC0415 - as in _run
 
     raise typer.Exit(status_of(run))
@@ -251,7 +251,7 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "distribute": distribute_commands.distribute,
     },
 }
-"""Every command, by its purpose."""
+"""All commands, by purpose."""
 _CONTEXTS = {"pg": backup_commands.ANY_ARGUMENTS}
 
 for _purpose, _commands in _GROUPS.items():

@@ -1,6 +1,6 @@
-"""The command `memory-bank costs`: cost estimates of strategies, as the API computes them.
+"""The command `memory-bank costs`: the API's cost estimates of strategies.
 
-It needs no server and no database. Costly modules are imported only when they are needed.
+It needs no server and no database. Slow modules are imported only when needed.
 """
 
 import json
@@ -16,7 +16,7 @@ from app.adapters.terminal import MISUSED, fail
 from app.kernel.errors import InvalidArgument
 
 _MAX_DIGITS = 18
-"""Digits of a whole number; longer numbers are not parsed."""
+"""Largest number of digits of a whole number; longer numbers are not parsed."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
 _OPTIONS = {
     "messages": "--messages",

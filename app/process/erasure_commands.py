@@ -1,6 +1,6 @@
 """The commands `memory-bank erasures ...`.
 
-The implementation, `app.process.erasure_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.erasure_admin`, is slow to import and is imported when needed.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The command `memory-bank export`.
 
-The implementation, `app.process.exporting`, is slow to import and so imported only when needed.
+The implementation, `app.process.exporting`, is slow to import and is imported when needed.
 """
 
 from typing import Annotated

@@ -1,6 +1,6 @@
 """The commands `memory-bank keys ...`.
 
-The implementation, `app.process.key_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.key_admin`, is slow to import and is imported when needed.
 """
 
 import asyncio
@@ -185,7 +185,7 @@ def rotate(
 
 
 def _with_user(pairs: list[str], user: str | None) -> list[str]:
-    """Return the pairs of a scope with that of a user, if any."""
+    """Return the pairs of a scope with the pair for the user, if there is a user."""
     if user is None:
         return pairs
     if any(pair.partition("=")[0] == _USER for pair in pairs):
@@ -246,7 +246,7 @@ def _show_connecting(key: "ApiKey", settings: "Settings") -> None:
     from app.adapters.postgres.embedded import holder_of  # noqa: PLC0415 - as the module says
 
     holder = None if settings.database_url else holder_of(settings.data_dir)
-    # A key of one engine is served that one.
+    # With a key for one engine, `/mcp` serves that engine without an id in the path.
     path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
     url = endpoint(holder.address if holder else None) + path
     typer.echo(f"\n{connecting_lines(url)}")
