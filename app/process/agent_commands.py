@@ -43,7 +43,7 @@ def mcp(
             f"Set {KEY_VARIABLE} to a key, such as one of `keys create --for-agent USER`.", MISUSED
         )
     pairs = dict(_pair(written) for written in scope or ())
-    from app.surfaces.mcp import stdio  # noqa: PLC0415 - as the module says
+    from app.surfaces.mcp import stdio  # noqa: PLC0415 - slow import
 
     asyncio.run(stdio.run(url or endpoint(), pairs, key))
 

@@ -169,7 +169,7 @@ async def _faults(settings: Settings, url: str) -> list[str]:
     Raises:
         BackupError: the schema is damaged, and no service would run on it.
     """
-    # Leases and rate buckets need no reset: the next start of a service ends the leases.
+    # No reset is needed: a service's start ends the leases, and the rates refill until then.
     report = await check_database(settings, url)
     if report.is_whole:
         return []

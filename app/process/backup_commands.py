@@ -86,7 +86,7 @@ def backup(
 ) -> None:
     """Back up the embedded Postgres into DIR, while the service runs or without it."""
     settings = _read(data_dir)
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     with _steps("Stopped; the unfinished backup was removed.") as report:
         made = backup_admin.back_up(
@@ -101,7 +101,7 @@ def backup(
 
 def backups(directory: _Directory) -> None:
     """List the backups in DIR, the oldest first, and verify every byte of each."""
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     are_whole = True
     with _steps("Stopped.") as report:
@@ -136,7 +136,7 @@ def restore_backup(
         fail("Give --erasures or --no-erasures, not both.", MISUSED)
     # The erasures and models belong to this folder, not to an external database.
     settings = read_settings(data_dir=data_dir).model_copy(update={"database_url": None})
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     asked = backup_admin.BackupRestore(directory, name, erasures, no_erasures)
     with _steps(f"Stopped; {data_dir} has no database.") as report:
@@ -154,7 +154,7 @@ def pg(
 ) -> None:
     """Run a bundled program of Postgres on the embedded database: `pg pg_dump -Fc -f FILE`."""
     settings = _read(data_dir)
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     if program not in backup_admin.PROGRAMS:
         fail(f"PROGRAM must be one of {', '.join(backup_admin.PROGRAMS)}; got {program}.", MISUSED)

@@ -173,10 +173,10 @@ def _refuse(error: InvalidArgument) -> NoReturn:
 
 
 def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
-    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
-    from app.conversation.costs.services import printed  # noqa: PLC0415 - as above
-    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - as above
-    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - as above
+    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - slow import
+    from app.conversation.costs.services import printed  # noqa: PLC0415 - slow import
+    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - slow import
+    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - slow import
 
     try:
         response = estimate(EstimateContextCostsRequest.model_validate(given))

@@ -126,7 +126,7 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     elif target is None:
         _preview(reading, with_ended=with_ended)
     else:
-        from app.process.importing import Sending  # noqa: PLC0415 - as the module says
+        from app.process.importing import Sending  # noqa: PLC0415 - slow import
 
         _import(reading, target, Sending(infer, with_ended, overwrite), url, key_file)
 
@@ -179,9 +179,9 @@ class _Input:
         Raises:
             FileError: the file cannot be read to its end.
         """
-        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - as the module says
-        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - as above
-        from app.process.import_files import opened  # noqa: PLC0415 - as above
+        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - slow import
+        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - slow import
+        from app.process.import_files import opened  # noqa: PLC0415 - slow import
 
         with (
             opened(self.file, self.source.members) as data,
@@ -205,8 +205,8 @@ def _options(
     *,
     sessions: bool,
 ) -> tuple["Product", "Options"]:
-    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - as the module says
-    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - as above
+    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - slow import
+    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - slow import
 
     if source not in SOURCES:
         fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
@@ -248,10 +248,10 @@ def _import(
     url: str | None,
     key_file: Path | None,
 ) -> None:
-    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as the module says
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as above
-    from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
-    from app.process.importing import Importer  # noqa: PLC0415 - as above
+    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - slow import
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_files import LinesFile  # noqa: PLC0415 - slow import
+    from app.process.importing import Importer  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
@@ -294,7 +294,7 @@ def _check_writable(*files: Path) -> None:
 
 
 def _report(importer: "Importer", results: Path) -> None:
-    from app.process.import_preview import listed  # noqa: PLC0415 - as the module says
+    from app.process.import_preview import listed  # noqa: PLC0415 - slow import
 
     counts = importer.counts
     told = {name: count for name, count in counts.items() if name != "rejected"}
@@ -317,8 +317,8 @@ def _words(name: str) -> str:
 
 def _preview(reading: _Input, *, with_ended: bool) -> None:
     """Print a preview of the import without sending data."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
-    from app.process.import_preview import Preview  # noqa: PLC0415 - as above
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_preview import Preview  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     preview = Preview(losses, with_ended)
@@ -342,8 +342,8 @@ def _import_history(
     key_file: Path | None,
 ) -> None:
     """Import memories with their revisions; without an engine, print a preview."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
-    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - as above
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     histories = RevisedMemories(reading.options.now, losses)
@@ -367,7 +367,7 @@ def _import_history(
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
     """Undo the steps in a file of results, the last one first; then remove the file."""
-    from app.process.importing import undo  # noqa: PLC0415 - as the module says
+    from app.process.importing import undo  # noqa: PLC0415 - slow import
 
     noted = _noted(file)
     counts: Counter[str] = Counter()

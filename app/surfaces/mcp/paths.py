@@ -20,7 +20,7 @@ _BEARER = "Bearer "
 class McpPaths:
     """ASGI middleware for MCP; other requests pass unchanged.
 
-    It moves the scope from the query to the request's state, because the names of pairs are free.
+    It moves the scope from the query to the request's state, because pairs may have any name.
     A 401 offers `Bearer` only: `Basic` would make browsers ask for a password.
     """
 

@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _engine(visit: Visit) -> Json:
-    """Return the engine; a refusal of the API becomes an error page instead of an overview."""
+    """Return the engine, empty without permission; a refusal of the API becomes an error page."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
     return await visit.api.get(visit.engine_path)

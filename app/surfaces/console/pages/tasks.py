@@ -76,7 +76,7 @@ async def show_namespace(visit: Visit) -> Response:
 
 
 async def ask(visit: Visit) -> Response:
-    """Answer a question; a POST without redirect, since a reload must not ask again at a cost."""
+    """Answer a question; the answer has no URL of its own, because asking can cost money."""
     form = await read_form(visit.request, QuestionForm, visit.session)
     path = f"{_paths(visit)[0]}:query"
     try:
