@@ -197,7 +197,7 @@ def run_program(settings: Settings, program: str, arguments: Sequence[str]) -> i
 
 @contextmanager
 def _left_to_child() -> Iterator[None]:
-    """Let the program in the foreground handle Ctrl-C, as a shell does."""
+    """Leave Ctrl-C to the program in the foreground, as a shell does."""
     # The program would inherit SIG_IGN, but not a handler.
     former = signal.signal(signal.SIGINT, lambda *_: None)
     try:

@@ -164,7 +164,6 @@ def _number(text: str) -> int | str:
 
 
 def _refuse(error: InvalidArgument) -> NoReturn:
-    """Report the invalid option and the position in it."""
     for violation in error.violations:
         option = _OPTIONS.get(re.split(r"[.\[]", violation.field)[0], violation.field)
         place = "" if violation.field in _OPTIONS else f" ({violation.field})"

@@ -160,7 +160,6 @@ class _Demo:
             return answered
 
     def _finished(self, operation: Json) -> Json:
-        """Wait for an operation and return its response."""
         while not operation["done"]:
             time.sleep(_POLL_SECONDS)
             operation = self._call("GET", _below_engine(operation["name"]))

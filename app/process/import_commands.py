@@ -310,7 +310,7 @@ def _report(importer: "Importer", results: Path) -> None:
 
 
 def _words(name: str) -> str:
-    """Return a camelCase name in words."""
+    """Split a camelCase name into words."""
     text = "".join(f" {char.lower()}" if char.isupper() else char for char in name)
     return text.capitalize()
 

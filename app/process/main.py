@@ -156,13 +156,12 @@ def _bodies() -> BodyRoutes:
 
 
 def _forms(route: AdmittedRoute) -> list[str]:
-    """Return the expressions for the methods and paths of a route."""
+    """Return regular expressions that match the methods and paths of a route."""
     path = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
     return [f"{method} .*{path}" for method in route.methods or ()]
 
 
 def _gate(resources: Resources) -> Gate:
-    """Build the admission gate of all routes."""
     return Gate(
         directory=Directory(resources.db, RestoringEngines.of(resources)),
         limits=LimitService(resources.db, resources.clock, resources.settings),

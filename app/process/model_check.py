@@ -132,5 +132,4 @@ class ModelCheck:
 
 
 def _malformed(entries: EntryTally) -> Sequence[str]:
-    """Return a line about entries that violate the schema."""
     return [f"  malformed: {entries.mended} mended, {entries.unreadable} could not be read"]

@@ -60,10 +60,7 @@ def _outcome(operation: Operation) -> str:
 
 
 async def retry(resources: Resources, names: Sequence[str], say: Callable[[str], None]) -> bool:
-    """Retry operations one by one; return True if all retries were accepted.
-
-    The audit log records each retry.
-    """
+    """Retry and audit operations one by one; return True if all retries were accepted."""
     succeeded = True
     for text in names:
         try:

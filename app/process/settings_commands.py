@@ -35,7 +35,6 @@ def settings(
 
 
 def _entry(name: str, shown: ShownSetting) -> str:
-    """Return the lines of a setting."""
     # The setting `tuning` lists only the constants that were changed.
     default = {} if name == "tuning" else shown.default
     value = _changed(shown) if name == "tuning" else shown.value
@@ -52,7 +51,6 @@ def _entry(name: str, shown: ShownSetting) -> str:
 
 
 def _changed(shown: ShownSetting) -> JsonValue:
-    """Return the entries of an object that differ from its default."""
     assert isinstance(shown.value, dict)
     assert isinstance(shown.default, dict)
     return {key: value for key, value in shown.value.items() if value != shown.default[key]}

@@ -26,10 +26,7 @@ def whole_path() -> str:
 
 
 def _program() -> str:
-    """Return the command's name if it is on the `PATH`, else its path.
-
-    The path is relative if the command is below the current folder.
-    """
+    """Return the name of a command on the `PATH`, else its path, relative if below this folder."""
     installed, found = _installed(), shutil.which(NAME)
     if not installed.exists() or (found and Path(found).samefile(installed)):
         return NAME

@@ -157,7 +157,6 @@ def _threads() -> list[str]:
 
 
 def _tasks(loop: asyncio.AbstractEventLoop) -> list[str]:
-    """Return the stacks of waiting tasks."""
     return [
         _places(_awaiting(task.get_coro())) for task in list(asyncio.all_tasks(loop))[:_MAX_TASKS]
     ]

@@ -59,8 +59,8 @@ def take_provider_variables(variables: MutableMapping[str, str]) -> None:
     """Set the variables of model providers from files, and clean all of them.
 
     Raises:
-        SecretError: a file is unusable, a key cannot be sent in a header, or an address is
-            invalid. A variable must not be set together with its file either.
+        SecretError: a file is unusable, a variable and its file are both set, or a key or an
+            address is invalid.
     """
     _clean_addresses(variables)
     for name in PROVIDER_KEYS:

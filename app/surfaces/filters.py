@@ -65,10 +65,7 @@ def moment(written: str) -> str:
 
 
 def utc(written: str) -> str:
-    """Convert a time from a browser's form to the API's format in UTC.
-
-    Times in another format are returned unchanged.
-    """
+    """Convert a time from a browser to the API's format in UTC; other texts are unchanged."""
     sent = _FROM_BROWSER.fullmatch(written)
     if sent is None:
         return written

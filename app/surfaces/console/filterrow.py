@@ -109,7 +109,7 @@ class FilterRow:
 
     @property
     def is_empty(self) -> bool:
-        """True if the user has chosen nothing."""
+        """True if the user has set no filter."""
         return not self.chosen()
 
     def chosen(self) -> list[tuple[str, str]]:

@@ -188,7 +188,7 @@ class Visit:
 def rendered(
     request: Request, template: str, status: int, values: Mapping[str, Any]
 ) -> HTMLResponse:
-    """Render a template in the frame of all pages."""
+    """Render a template with the values that all pages need."""
     session: OpenSession | None = values.get("session")
     frame: dict[str, Any] = {
         "session": None,

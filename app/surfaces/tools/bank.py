@@ -61,10 +61,7 @@ class Bank:
         return f"{self.engine}/memories/{parse_text_id('memories', memory)}"
 
     def request_id_for(self, *parts: str) -> str | None:
-        """Derive a request id from the caller's and from parts, such as the memory to change.
-
-        The result is None if the caller gave no request id.
-        """
+        """Derive a request id from the caller's, if any, and from parts, such as a memory."""
         if self.request_id is None:
             return None
         # The parts may have any length; a digest has a fixed one.

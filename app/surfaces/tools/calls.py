@@ -24,7 +24,7 @@ from app.surfaces.tools.bank import (
 _CANDIDATES = 10
 _REVISIONS = 50
 _USER = "user_id"
-"""The key of a scope whose value is the user of sessions."""
+"""The scope's key that holds the user of sessions."""
 _ANY_SESSION = "-"
 
 

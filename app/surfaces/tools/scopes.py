@@ -111,7 +111,7 @@ def of_request(pairs: Mapping[str, str], header: str | None) -> Mapping[str, str
 
 
 def fixed() -> InvalidArgument:
-    """Return the error for a call with a scope although the connection fixes it."""
+    """Return the error for a call with a scope that the connection already fixes."""
     return InvalidArgument("scope is fixed by this connection.", Reason.FIELD_INVALID)
 
 

@@ -35,7 +35,7 @@ class KeyForm(ChangeForm):
     expire_time: str = ""
 
     def body(self) -> dict[str, Any]:
-        """Return the request; what is empty is left out."""
+        """Return the request without empty fields."""
         conditions: dict[str, list[str]] = {}
         for line in filter(str.strip, self.conditions.splitlines()):
             key, value = filters.split_pair(line)
@@ -147,12 +147,12 @@ def _path_of(visit: Visit) -> str:
 
 
 async def show_rotation(visit: Visit) -> Response:
-    """Ask before a key gets a new secret."""
+    """Ask for confirmation before a key gets a new secret."""
     return await _ask(visit, "key_rotate.html")
 
 
 async def show_revocation(visit: Visit) -> Response:
-    """Ask before a key is revoked."""
+    """Ask for confirmation before a key is revoked."""
     return await _ask(visit, "key_revoke.html")
 
 

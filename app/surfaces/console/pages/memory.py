@@ -117,7 +117,6 @@ def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str
 
 
 async def _compared(visit: Visit, *chosen: str) -> Json:
-    """Return two revisions and their differences."""
     paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
     differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)

@@ -71,7 +71,6 @@ class Asked:
         }
 
     def _number(self, name: str) -> dict[str, int | str]:
-        """Return a number field, or nothing if it is empty."""
         written = self.row.values[name]
         return {name: number_of(written)} if written else {}
 

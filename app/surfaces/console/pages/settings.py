@@ -160,12 +160,10 @@ def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
 
 
 def _document(engine: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the editable parts of an engine."""
     return {name: copy.deepcopy(engine[name]) for name in _PARTS if engine.get(name)}
 
 
 def _texts(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parts of a document as texts."""
     values = {name: document.get(name) or "" for name in _PARTS}
     return {
         name: value if isinstance(value, str) else pretty(value) for name, value in values.items()

@@ -55,7 +55,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _waited(visit: Visit, operation_id: str) -> Json:
-    """Wait a few seconds for an operation and return its last state."""
+    """Wait a few seconds for an operation and return its latest state."""
     path = f"{visit.engine_path}/operations/{quote(operation_id, safe='')}"
     operation = await visit.api.get(path)
     for seconds in _WAITS_SECONDS:
