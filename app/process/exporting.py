@@ -81,7 +81,7 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
     part = target.with_name(target.name + ".part")
     try:
         part.unlink(missing_ok=True)
-        # The file holds personal data, hence only its owner may read it.
+        # Only the owner may read the file, because it holds personal data.
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file

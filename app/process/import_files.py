@@ -124,7 +124,7 @@ def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
         counted = _CountedStream(stack.enter_context(archive.open(info)))
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
         raise FileError("The zip is damaged, or packed in a way that is not supported.") from None
-    # The sizes declared in a zip may be false, hence the limits apply to the bytes read.
+    # The sizes declared in a zip may be false, so the limits apply to the bytes read.
     pieces = _unpacked(counted, lambda: info.compress_size)
     if counted.beginning().startswith(_GZIP):
         pieces = _unpacked(gzip.GzipFile(fileobj=counted), lambda: counted.count)

@@ -91,7 +91,7 @@ def _prepare() -> None:
     with suppress(ImportError):
         import_module("uvloop")
     forget_parent()
-    # The collector does not write to frozen objects, hence their memory pages stay shared.
+    # The collector does not write to frozen objects, so their memory pages stay shared.
     gc.freeze()
 
 
@@ -163,7 +163,7 @@ class _Servers:
     def _keep_database(self, start: Start) -> int:
         from app.process.serving import keep_database  # noqa: PLC0415 - slow import
 
-        # An operator stops the service through the supervisor, hence its process id.
+        # The id of the supervisor, because an operator stops the service through it.
         holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
         run = partial(keep_database, self.settings, holder, start.tell, start.others)
         return _run(run, [self.api, *self.probes])

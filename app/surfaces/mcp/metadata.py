@@ -56,6 +56,6 @@ def _origin(scope: Scope, settings: Settings) -> str:
     if settings.public_url is not None:
         return settings.public_url
     host = (header(scope, b"host") or b"").decode("latin-1")
-    # The result is written to a response header, hence an odd Host is not repeated.
+    # The result is written to a response header, so an invalid Host is not repeated.
     known = host if _HOST.fullmatch(host) else "localhost"
     return f"{scope['scheme']}://{known}"

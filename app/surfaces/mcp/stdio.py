@@ -1,6 +1,6 @@
 """A proxy for clients that support MCP over standard input and output only.
 
-Each message is a separate HTTP request, hence the proxy survives restarts of the service.
+Each message is a separate HTTP request, so the proxy survives restarts of the service.
 """
 
 import sys

@@ -332,7 +332,7 @@ async def _session_path(bank: Bank, session: str) -> str:
         raise missing
     path = f"{bank.engine}/sessions/{name}"
     if bank.session is not None and _USER not in bank.scope:
-        # The application chose the session, hence its owner needs no check.
+        # The application chose the session, so its owner needs no check.
         return path
     try:
         session_read = await bank.api.get(path)

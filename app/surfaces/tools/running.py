@@ -116,5 +116,5 @@ def _sentence(refused: ApiRefusal) -> str:
     delays = (detail["retryDelay"] for detail in refused.details)
     delay = next((delay for delay in delays if delay is not None), None)
     wait = f" Try again in {str(delay).removesuffix('s')} seconds." if delay is not None else ""
-    # Models know ids only, hence the names of projects and engines are removed.
+    # Models know only ids, so the names of projects and engines are removed.
     return f"{_PARENTS.sub('', refused.message)}{reason}{wait}"

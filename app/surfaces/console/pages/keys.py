@@ -136,7 +136,7 @@ async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str,
         key = await visit.api.send("POST", path, body)
     except ApiRefusal as refused:
         if refused.status < _FAILURE:
-            # After a server error the key may exist, hence only a refusal releases the form.
+            # After a server error the key may exist, so only a refusal releases the form.
             await sessions.give_form_back(value, form_id)
         raise
     return visit.render("key_secret.html", key=key, here=_HERE)

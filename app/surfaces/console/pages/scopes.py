@@ -42,7 +42,7 @@ async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> l
         listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
         suggestions = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
         begun = written.casefold()
-        # An input field would not reveal hidden characters, hence such pairs are left out.
+        # An input field would not reveal hidden characters, so such pairs are left out.
         return sorted(p for p in suggestions if p.isprintable() and p.casefold().startswith(begun))
     return []
 

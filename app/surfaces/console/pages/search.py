@@ -167,7 +167,7 @@ def _reasons(hit: Json, question: str) -> list[str]:
         reasons.append(TEXTS.why_words.format(words=", ".join(shared)))
     elif why["lexicalScore"]:
         reasons.append(TEXTS.why_forms)
-    # Distances of different embedders are not comparable, hence no fixed bound works.
+    # Distances of different embedders are not comparable, so no fixed bound works.
     # The signal is positive if a memory is nearer than the average of the ranked ones.
     if round((why["signals"] or {}).get("vector", 0.0), 2) > 0:
         reasons.append(TEXTS.why_meaning)

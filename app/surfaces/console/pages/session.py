@@ -127,7 +127,7 @@ async def show_event(visit: Visit) -> Response:
     """Show one event in full, with the form that erases it."""
     at = visit.request.query_params.get("at", "")
     id_ = str(visit.request.path_params["event"])
-    # The API has no route for one event, hence the list is filtered by time.
+    # The API has no route for one event, so the list is filtered by time.
     query = [("filter", f"timestamp={filters.quoted(at)}"), ("pageSize", _AT_ONE_MOMENT)]
     listed = await visit.api.get(f"{path_of(visit)}/events", query)
     event = next(
