@@ -1,4 +1,4 @@
-"""Three small calls of the configured embedder: a vector, what is near, and how much it takes."""
+"""Three small calls of the configured embedder: a vector, a distance test and a large batch."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -16,11 +16,11 @@ _FAR = "The invoice of March was paid by bank transfer."
 
 @dataclass
 class EmbedderCheck:
-    """A check of an embedder, and its findings so far.
+    """A check of an embedder with its findings so far.
 
     Attributes:
-        advice: things to do.
-        is_passed: False once the embedder is of no use as it is.
+        advice: recommended actions.
+        is_passed: False once the embedder proves unusable with this configuration.
     """
 
     embedder: ManagedEmbedder
@@ -69,7 +69,7 @@ class EmbedderCheck:
         return [line]
 
     async def _embedded(self, texts: Sequence[str]) -> tuple[Vectors, str]:
-        """Return the vectors, and their cost in words."""
+        """Return the vectors and a text with the number of texts and the seconds."""
         began = time.monotonic()
         vectors = await self.embedder.embed(texts)
         return vectors, f"(texts: {len(texts)}, {time.monotonic() - began:.1f} s)"
