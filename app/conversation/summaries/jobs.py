@@ -152,10 +152,7 @@ class _Summarizing:
         return True
 
     async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
-        """Return True if another check without the lock is needed, or a summary is due.
-
-        The first checks run without the lock, since counting events must not block the session.
-        """
+        """Return True if another step is needed; counting events should not block the session."""
         now = await self._state(session, row)
         if now == state or not now.is_held:
             return False
@@ -169,7 +166,6 @@ class _Summarizing:
         await work.job.finish(session, _response("SummarizeSessionResponse"), work.details())
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
-        """Read the session's state and the inputs of the due summary; None for what is absent."""
         async with self.work.job.db.snapshot() as session:
             row = await self.work.find(session)
             if row is None:
@@ -222,7 +218,6 @@ class _State:
 
 
 async def _previous(session: Session, work: Work, due: Due) -> list[str]:
-    """Return the texts of the summaries that a new one absorbs."""
     if not due.previous:
         return []
     texts = await lookups.list_texts(session, work.name, due.previous)

@@ -126,7 +126,7 @@ def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:
     """Return the request to summarise a part, given the summary of the parts before.
 
     `previous` is empty for the first part. The text lines of `part` are already indented by
-    `lined`. The lines of `previous` are indented here, since the model may have copied text.
+    `lined`. The lines of `previous` are indented here, since they may repeat text of documents.
     """
     instructions = _SUMMARY.format(chars=wish.chars)
     previous = _so_far_lined(previous, wish)

@@ -117,7 +117,6 @@ class SummaryParts:
         return is_over or self._shown + len(shown) > self._most_shown
 
     def _lined(self, text: str) -> str:
-        """Return a text as it appears after the text held so far."""
         return lined(text).removeprefix(INDENT) if self._is_in_line else lined(text)
 
 

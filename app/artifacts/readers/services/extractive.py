@@ -35,10 +35,9 @@ _MAX_SENTENCES = 12
 _HEADING_CHARS = 80
 _SPACE = re.compile(r"\s+")
 _WRAPPED = re.compile(r"(?<=[^\W\d_])\n(?=[^\W\d_A-Z])(?!\w[\w .-]{0,40}:)|(?<=,)\n(?=[^\W_])")
-"""A line end inside a sentence: after a word or comma and before a lower-case letter.
+"""A line end inside a sentence, but not before a field name, as in records.
 
-A line end before a field name, as in records, is excluded. The line end is replaced with one space,
-which keeps offsets unchanged.
+It is replaced with one space, which keeps offsets unchanged.
 """
 _LEAST_WORDS = 4
 _FIRST, _WORTH = 0.3, 0.05
@@ -168,7 +167,6 @@ def _information_score(sentence: _Sentence, stems: frozenset[str], common: Count
 
 
 def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
-    """Return the number of the first sentence of each text."""
     numbers: dict[int, int] = {}
     for sentence in sampled:
         numbers.setdefault(sentence.at.ordinal, sentence.number)

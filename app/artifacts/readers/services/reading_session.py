@@ -70,8 +70,7 @@ async def _wait_until_indexed(
 ) -> None:
     """Wait until no worker is indexing any of the contents, or until the deadline.
 
-    Many requests may wait for a long time, so each polls with exponential backoff and one small
-    query.
+    Many requests may wait for a long time, so each polls with one query and exponential backoff.
 
     Raises:
         Cancelled: the client no longer waits.

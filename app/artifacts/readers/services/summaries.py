@@ -22,12 +22,7 @@ _BOUNDLESS = 10**9
 
 @dataclass(frozen=True)
 class NamespaceSummary:
-    """A summary of a namespace.
-
-    Attributes:
-        chunks_used: number of chunks read.
-        is_cut: whether the end of the text is missing.
-    """
+    """A summary; `chunks_used` counts the chunks read, `is_cut` means that its end is missing."""
 
     text: str
     chunks_used: int

@@ -118,8 +118,8 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
     """Decide whether to show or store an output. Sensitive content is always stored.
 
     Raises:
-        InvalidArgument: an unsupported kind, a list in a list, too many elements, two elements
-            with the same name, or too much info and errors for the prompt.
+        InvalidArgument: the output has an unsupported kind, a nested list, too many elements,
+            duplicate names, or too much info and errors for the prompt.
     """
     elements = _elements(output, limits)
     passed = [

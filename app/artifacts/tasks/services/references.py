@@ -66,7 +66,6 @@ def _filled(reference: Reference, tool: str, activity: str, types: str) -> str:
 
 
 def _shortened(texts: Sequence[str], room: int) -> list[str]:
-    """Return the texts, each cut if it exceeds its share of the room."""
     shares: dict[int, int] = {}
     # Shortest first: room that short texts do not use goes to longer ones.
     for number, place in enumerate(sorted(range(len(texts)), key=lambda n: len(texts[n]))):

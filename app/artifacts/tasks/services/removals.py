@@ -50,7 +50,6 @@ class RemovalService:
             return await idempotency.lookup(session, engine.engine_id, once, now) is not None
 
     async def _remove(self, name: TaskMemoryName) -> int:
-        """Delete the namespaces of a memory; return the count."""
         removed = 0
         while batch := await self._remove_some(name):
             removed += batch

@@ -323,7 +323,6 @@ async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) ->
 
 
 def _name_taken(row: ArtifactRow) -> Aborted:
-    """Return the error for an upload that would replace an artifact without its etag."""
     message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
     return Aborted(message, Reason.ETAG_STALE)
 

@@ -181,7 +181,7 @@ def _is_in(key: Key) -> ColumnElement[bool]:
     )
 
 
-# With the engine
+# Deletion with the engine
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
@@ -212,7 +212,7 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 )
 
 
-# After expiry
+# Deletion after expiry
 
 
 async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:

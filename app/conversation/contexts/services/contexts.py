@@ -322,7 +322,6 @@ class ContextService:
 def _effective_policy(
     request: ComposeContextRequest, row: SessionRow, engine: EngineRow
 ) -> MemoryPolicy:
-    """Return the policy of the request, session or engine, or the default."""
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
     given = {
         "token_limit": request.token_limit,

@@ -266,10 +266,7 @@ def cost_of(tokens: int, price: Decimal) -> Decimal:
 
 
 def saved(cost: Decimal, whole: Decimal) -> Decimal:
-    """Return the fraction by which `cost` is below `whole`, rounded to six digits.
-
-    `whole` must be above 0.
-    """
+    """Return the fraction of `whole`, which is above 0, that `cost` saves, to six digits."""
     share = _ROUNDED.subtract(Decimal(1), _ROUNDED.divide(cost, whole))
     # `plus` removes the sign of a negative zero.
     return _ROUNDED.plus(share.quantize(_SHARE_DIGITS, context=_ROUNDED))

@@ -110,10 +110,7 @@ def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:
 
 
 def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
-    """Return the cheapest cap, or None if no cap is cheaper than no summaries.
-
-    Of equally cheap caps the smallest is returned.
-    """
+    """Return the cheapest cap, the smallest of equal ones, or None if no cap saves money."""
     course = case.course
     if not isinstance(course, Blocks):
         return None

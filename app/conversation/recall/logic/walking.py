@@ -12,10 +12,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class SessionPlace:
-    """A position of the iteration.
-
-    The events of the session up to `seq` are next, followed by all older sessions.
-    """
+    """A position: the session's events up to `seq` are next, followed by all older sessions."""
 
     create_time: datetime
     session_id: str
@@ -68,10 +65,7 @@ class SessionWalk:
         return not self.is_all and not self._waiting
 
     def extend(self, stretches: Sequence[SessionStretch], *, is_all: bool) -> None:
-        """Add the sessions that follow `end`; the first may be the session of `end` itself.
-
-        Of that session only the events up to `end` are added.
-        """
+        """Add the sessions from `end` on; of the session of `end` only the events up to it."""
         for stretch in stretches:
             last_seq = stretch.last_seq
             if self.end is not None and stretch.session_id == self.end.session_id:

@@ -98,10 +98,7 @@ class PassageReading:
 
 
 def _in_turn(pages: Sequence[Sequence[EventText]]) -> Iterator[Sequence[Sequence[EventText]]]:
-    """Yield short batches of pages or parts of pages, newest first.
-
-    An event longer than a batch gets a batch to itself.
-    """
+    """Yield pages or parts of pages in short batches, newest first; a long event is alone."""
     batch: list[Sequence[EventText]] = []
     chars = 0
     for page in pages:

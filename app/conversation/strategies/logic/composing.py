@@ -73,8 +73,8 @@ def compose(
     """Choose the summaries and events of a context.
 
     If they exceed the budget, the oldest events are omitted first, then the oldest summaries. If
-    the newest event alone does not fit, it is cut to the remaining room, which must be at least
-    `least(event)`, the tokens of its shortest form. The default is the overhead plus one.
+    even the newest event does not fit, it is cut to the remaining room. This requires room for at
+    least `least(event)` tokens, its shortest form; the default is the overhead plus one.
 
     Raises:
         BudgetTooSmall: all events must be shown but do not fit.
@@ -133,6 +133,5 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 def _left_out(
     history: History, summaries: Sequence[TurnSummary], turns: Sequence[ContextTurn]
 ) -> Sequence[tuple[int, int]]:
-    """Return the ranges of events that are neither summarised nor shown."""
     told = [(summary.first_seq, summary.last_seq) for summary in summaries]
     return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

@@ -23,10 +23,7 @@ def lines_of(said: Iterable[EventText], rules: Rules) -> list[str]:
 
 
 def line_of(speaker: Speaker, text: str, rules: Rules) -> str:
-    """Return one labelled line.
-
-    A text without a label is indented if it looks like the line of another speaker.
-    """
+    """Return one labelled line; a text without a label is indented if it looks labelled."""
     label = label_of(speaker, rules)
     is_forged = not label and (begins_as_line(text, rules) or begins_as_other(text))
     return (_INDENT if is_forged else "") + line(label, text)

@@ -133,10 +133,7 @@ def bare_summary(text: str, rules: Rules, form: Format) -> str:
 
 
 def memory_block(facts: Sequence[str]) -> str:
-    """Return facts as one block with a line each; empty without facts.
-
-    Facts are escaped; none can forge the end of the block.
-    """
+    """Return facts as a block of escaped lines, which cannot forge its end; empty without facts."""
     if not facts:
         return ""
     return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))
@@ -229,7 +226,6 @@ def _event_text(
 
 
 def _raw_event(item: ShownItem, raw: Mapping[int, str]) -> dict[str, Any]:
-    """Return the `rawEvent` field of an event that is shown whole, if there is a raw event."""
     text = None if item.said is None else raw.get(item.said.seq)
     return {} if text is None else {"rawEvent": json.loads(text)}
 

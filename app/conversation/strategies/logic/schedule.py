@@ -20,10 +20,7 @@ from app.conversation.strategies.logic.turns import (
 from app.kernel.wire.memory_policy import Recompute
 
 _COUNTED, _CALLED = 4, 10
-"""Estimated overhead in tokens of a text and of a call.
-
-Used when testing whether a model can take all events at once.
-"""
+"""Estimated overhead in tokens of a text and of a call, to test if all events fit in one call."""
 
 
 def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
@@ -162,7 +159,6 @@ def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
 
 
 def _is_taken_whole(ways: Summarising, covered: int | None, needed: int, limit: int) -> bool:
-    """Return True if the model can take all existing events at once."""
     is_asked = ways.recompute is Recompute.FULL_UNTIL_OVERFLOW
     return is_asked and covered is not None and covered + needed <= limit
 

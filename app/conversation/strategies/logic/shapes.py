@@ -71,10 +71,7 @@ def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
 
 
 def messages_of(said: EventText) -> int:
-    """Return the maximum number of messages that `as_openai` makes of an event.
-
-    An event with tool results may become one message for each result.
-    """
+    """Return the most messages that `as_openai` makes of an event: one for each tool result."""
     if said.speaker is not Speaker.TOOL:
         return 1
     return max(1, sum("functionResponse" in part for part in parts_of(said.content)))
@@ -153,10 +150,7 @@ def _has_twins(calls: Sequence[_Call]) -> bool:
 def _answers(
     calls: Sequence[_Call], is_open: dict[int, None], said: EventText, names: re.Pattern[str]
 ) -> list[tuple[int, _Call]] | None:
-    """Remove the calls that an event answers from `is_open`, and return its results.
-
-    None if the event has other content or a result without an open call.
-    """
+    """Remove answered calls from `is_open`; return the results, or None for other content."""
     if any("functionResponse" not in part or part.get("text") for part in parts_of(said.content)):
         return None
     answers = []
@@ -233,7 +227,6 @@ def _may_call(contents: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
-    """Merge consecutive turns of the agent at the end into one."""
     while contents[-2]["role"] == contents[-1]["role"] == "model":
         parts, source = contents.pop()["parts"], sources.pop()
         contents[-1]["parts"] += parts

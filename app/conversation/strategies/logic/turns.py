@@ -126,13 +126,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Shares:
-    """Token budget of events and summaries, and its division with `SPLIT`; None: no limit.
-
-    Attributes:
-        room: the whole budget.
-        stm: share of the events.
-        lts: share of the summary.
-    """
+    """Token budget, and its shares for events (`stm`) and summary (`lts`); None: no limit."""
 
     room: int | None
     stm: int | None = None

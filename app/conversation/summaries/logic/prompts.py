@@ -97,10 +97,7 @@ def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> st
 
 
 def instructions(chars: int, written: int | None) -> str:
-    """Return the system instructions.
-
-    `written` is the length of a first reply that was too long, or None for the first call.
-    """
+    """Return the system instructions; `written` is the length of a reply that was too long."""
     if written is None:
         return INSTRUCTIONS
     return f"{INSTRUCTIONS}\n\n{_TOO_LONG.format(length=written, char_limit=chars)}"

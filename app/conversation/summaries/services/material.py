@@ -189,7 +189,7 @@ def _weigh_events(page: Sequence[EventText], scale: Scale) -> list[ContextTurn]:
 async def _newest_summaries(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
 ) -> Sequence[ListedSummary] | None:
-    """Return the newest summaries that fit, oldest first, plus at least one that does not.
+    """Return the newest summaries that fit, oldest first, and at least one more if there is one.
 
     Returns None if all summaries must be read: their number is limited, or they have a gap.
     """
@@ -249,7 +249,6 @@ async def _gap_end(
     scale: Scale,
     summaries: Sequence[ListedSummary],
 ) -> int | None:
-    """Return the last event of a gap between summaries; None: no gap."""
     made = scale.rules.summarising
     if made is None or made.combine is not Combine.APPEND:
         return None
@@ -281,10 +280,7 @@ async def _has_older(
 async def _covered(
     session: Session, row: SessionRow, name: SessionName, read: _Read, boundary: int
 ) -> int | None:
-    """Read the events that the summary covers; return their tokens, or None if too many.
-
-    None also if the policy never reads these events again.
-    """
+    """Read the events that the summary covers; return their tokens, as in `History.covered`."""
     rules = read.scale.rules
     made = rules.summarising
     if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
@@ -310,7 +306,6 @@ async def _covered(
 def _next_end(
     row: SessionRow, rules: Rules, summaries: Sequence[ListedSummary], read: _Read
 ) -> int | None:
-    """Return the last exchange that the next summary can cover; None: no limit."""
     made = rules.summarising
     if made is None or made.combine is Combine.SPLIT:
         return None

@@ -171,7 +171,7 @@ class Watch:
             )
 
     async def erased(self, session: Session, change: ErasedEvent) -> None:
-        """Erase the summaries that cover an erased event; enqueue new ones for the own policy."""
+        """Erase summaries that cover an erased event; enqueue new ones of the session's policy."""
         engine_id = change.engine.engine_id
         keys = await erasure.mark_stale(
             session, engine_id, change.name.session, change.seq, change.now
@@ -198,7 +198,6 @@ def policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: A
 
 
 def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
-    """Return the rules of a policy that summarises by number of exchanges, or None."""
     rules = None if policy is None else rules_of(policy)
     if rules is None or rules.summarising is None:
         return None
@@ -206,10 +205,7 @@ def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
 
 
 def watch_events(resources: Resources) -> None:
-    """Register the observer of session events, replacing any registered earlier.
-
-    Several applications may share the registry of a process.
-    """
+    """Register the observer of session events, in place of any registered earlier."""
     watch = Watch(resources.settings)
     resources.registry.event_listeners[:] = [watch.appended]
     resources.registry.event_erasers[:] = [watch.erased]

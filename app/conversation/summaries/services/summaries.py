@@ -145,9 +145,7 @@ class SummaryService:
     async def renew(
         self, session: Transaction, failed: OperationRow, new: NewOperation
     ) -> NewOperation:
-        """Check that a failed regeneration may be retried, and return `new` unchanged.
-
-        The worker looks up the summary again.
+        """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
 
         Raises:
             NotFound: the engine does not exist.
