@@ -1,4 +1,4 @@
-"""Use cases of a session's summaries: list, regenerate, clear, and report usage."""
+"""Use cases of a session's summaries: list, get, regenerate, clear, and report usage."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ _REGENERATE = Method(queue.REGENERATE, "RegenerateSummary")
 
 @dataclass(frozen=True)
 class SummaryService:
-    """The stored summaries of sessions."""
+    """Use cases of the stored summaries of sessions."""
 
     db: Database
     clock: Clock
@@ -73,7 +73,7 @@ class SummaryService:
         policy_key: str | None,
         page: PageRequest,
     ) -> ListSummariesResponse:
-        """Return a page of summaries, oldest first, of all states unless one is given.
+        """Return a page of summaries, oldest first, in all states unless `state` is given.
 
         Raises:
             NotFound: the session does not exist.
@@ -145,11 +145,11 @@ class SummaryService:
     async def renew(
         self, session: Transaction, failed: OperationRow, new: NewOperation
     ) -> NewOperation:
-        """Complete the retry of a failed regeneration; the worker looks for the summary again.
+        """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
 
         Raises:
             NotFound: the engine does not exist.
-            ResourceExhausted: the engine is full, or has used up its tokens of today.
+            ResourceExhausted: the engine has no room, or has used up its tokens of today.
         """
         name = EngineName.parse(failed.engine_name)
         engine = await engines.get(session, name, Lock.SHARED)
@@ -160,7 +160,7 @@ class SummaryService:
     async def _check_budget(
         self, session: Transaction, engine_id: int, policy: Mapping[str, Any]
     ) -> None:
-        """Check that the engine may call the model that summarises by a policy, if any does.
+        """Check the token budget of the engine if the policy summarises with a model.
 
         Raises:
             ResourceExhausted: the engine has used up its tokens of today.
@@ -170,7 +170,7 @@ class SummaryService:
             await self.usages.check_budget(session, engine_id)
 
     async def clear(self, name: SessionName, once: IdempotencyKey | None) -> Session:
-        """Start contexts anew after the last event: events stay, summaries are superseded.
+        """Make contexts begin after the last event; keep the events, and supersede all summaries.
 
         Raises:
             NotFound: the session does not exist.
@@ -205,5 +205,5 @@ class SummaryService:
 async def retry(
     resources: Resources, session: Transaction, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Complete the retry of a failed regeneration."""
+    """Return the operation that retries a failed regeneration; see `SummaryService.renew`."""
     return await SummaryService.of(resources).renew(session, failed, new)
