@@ -75,7 +75,7 @@ def touched(pieces: Sequence[str], quote: str) -> range:
 
 
 class Said:
-    """The words of a text, among which a fact's words are looked up."""
+    """The words of a text, for lookups of the words of a fact."""
 
     def __init__(self, text: str) -> None:
         plain = straight(text)

@@ -375,7 +375,7 @@ def unmet(
 
 
 def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:
-    """Return True if a memory already becomes something else; "same" agrees with any text."""
+    """Return True if a verdict contradicts an earlier one; "same" agrees with any text."""
     if before.action == "DELETE":
         return True
     return verdict.action != "same" and before.fact not in {verdict.text, near.fact}

@@ -176,7 +176,6 @@ def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:
 
 
 def _content(change: PlannedChange) -> dict[str, Any]:
-    """Return the columns that the change sets."""
     if change.field is not None:
         return {"structured_content": change.field.structured_content(), "topics": []}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}
