@@ -345,7 +345,6 @@ def _nearby_words(bm25: Bm25, candidate: RankingCandidate) -> float:
 def _best_of_source(
     candidates: Sequence[RankingCandidate], own: Sequence[float]
 ) -> list[float | None]:
-    """Return for each candidate the best value of its source."""
     best: dict[str | None, float] = {}
     for candidate, value in zip(candidates, own, strict=True):
         if value > best.get(candidate.source, -math.inf):

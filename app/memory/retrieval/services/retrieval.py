@@ -276,7 +276,6 @@ def _response(
 
 
 def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
-    """Return the limit of the request, or else of the engine."""
     for given in (request.similarity_search_params, config.similarity_search_config):
         if given is not None and given.max_distance is not None:
             return given.max_distance
