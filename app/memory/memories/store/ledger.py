@@ -110,10 +110,12 @@ async def create_at_once(
 ) -> MemoryRow | None:
     """Create a memory and finish its operation at once, in a separate transaction.
 
-    Return None and change nothing if the fast path does not apply. This is the case if the engine
-    has changed since it was read, the request or the memory's id is known, or the caller has no
-    access to the scope. It is also the case for an unusual write: no vector, labels, no revision,
-    or no audit event.
+    Return None and change nothing if the fast path does not apply:
+
+    - the engine has changed since it was read;
+    - the request or the memory's id is known;
+    - the caller has no access to the scope;
+    - the write is unusual (no vector, labels, no revision, no audit event).
     """
     vector, audit = new.vector, db.audit_within(new.scope)
     is_usual = writing.keeps_revisions and not writing.labels
