@@ -18,10 +18,9 @@ _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 @dataclass(frozen=True)
 class TranscriptLine:
-    """The text of one turn, or a part of a long turn.
+    """The text of one turn, or a part of a long turn; only new lines of a user are sources.
 
-    Only new lines of a user are sources. A user's line that was read before is context, like an
-    assistant's line.
+    A user's line that was read before is context, like an assistant's line.
     """
 
     turn: int

@@ -382,8 +382,7 @@ def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:
 
 
 def _dropped(candidate: Candidate, reason: DropReason) -> Dropped:
-    # A fact that the user took back was understood. A fact not confirmed by this model may be
-    # confirmed by another one, so its turn stays open.
+    # A retracted fact was understood; another model may confirm a fact that this one did not.
     turn = candidate.turn if reason == "FORGOTTEN" else None
     return Dropped(candidate.fact, candidate.source, reason, turn=turn)
 

@@ -231,7 +231,6 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
 
 
 def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
-    """Yield the texts in parentheses within a line."""
     for aside in _ASIDE.finditer(line.text):
         texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
         entries = tuple(_entry(line, *one.span()) for one in texts)
@@ -293,7 +292,6 @@ def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool
 
 
 def _start(line: _TextLine) -> int:
-    """Return the position after the number or bullet of a line."""
     item = _ITEM.match(line.text)
     return item.end() if item else len(line.text) - len(line.text.lstrip())
 

@@ -1,9 +1,8 @@
 """Recognition of lines that a generation of the scope has read before (pure).
 
 Clients send conversations again: whole after each turn, as a window, or in a retry. A user's line
-that was read before is context; it creates, changes, deletes and forgets nothing a second time.
-Lines are recognised by digests alone. A digest contains no engine's id, so an archive can move it
-to another engine.
+that was read is context; it creates, changes, deletes and forgets nothing a second time. A line is
+recognised by digests alone. They contain no engine's id, so an archive can move them elsewhere.
 """
 
 import hashlib

@@ -130,8 +130,7 @@ async def read(
         if source is not None:
             found = await origins.find(session, engine, source, now)
             if origin.session_time not in {None, found.row.create_time}:
-                # The id now belongs to a new session, maybe of a user whose data the caller may
-                # not read.
+                # The id was reused, maybe for a user whose sessions the caller may not read.
                 raise NotFound.of(found.name)
             span = _span(found, source, origin.read_to)
             stored = await _session_part(session, found, span, request, resources.settings)
@@ -263,7 +262,6 @@ async def _compare(
 
 
 def _told(facts: FactsOfScope, text: str) -> Told:
-    """Return the relation of a text to the memories of the scope."""
     if same(text) in facts.present:
         return Told.MEMORY
     return Told.EARLIER if same(text) in facts.earlier else Told.NOTHING

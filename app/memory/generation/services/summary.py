@@ -100,7 +100,6 @@ class Summary:
 
 
 def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
-    """Return the positions of turns that led to a memory, a change of one, or a decision."""
     turns = {turn for change in planned.changes for turn in change.turns}
     return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 

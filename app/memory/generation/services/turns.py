@@ -43,9 +43,9 @@ def turn_of(event: ContentEvent) -> Turn:
 def _between(before: str, after: str, *, was_cut: bool) -> str:
     """Return the separator between two parts of a text.
 
-    It is empty by default, since parts carry their blanks. After the end of a sentence or a file, a
-    new line begins. Between a small letter and a capital, a new word begins. A mark between two
-    digits belongs to their number or time.
+    It is empty by default, since parts carry their blanks. A new line follows the end of a sentence
+    or a file; a new word starts at a capital after a small letter. A mark between two digits
+    belongs to their number or time.
     """
     if not before or (not was_cut and before[-2:-1].isdigit() and after[0].isdigit()):
         return ""
@@ -75,8 +75,7 @@ class Heard:
 def utterances(heard: Sequence[Heard]) -> list[Heard]:
     """Join consecutive turns of a user that form one statement, at the position of the last.
 
-    There must be no answer and no end mark between them. If the times are known, the turns must be
-    less than ten seconds apart.
+    They have no answer or end mark between them and, if times are known, under ten seconds.
     """
     joined: list[Heard] = []
     for one in heard:

@@ -341,7 +341,6 @@ def _mask(extracted: Extracted, masking: Masking) -> None:
 
 
 def _engine_of(inputs: Material) -> dict[str, Any]:
-    """Return the metadata about the author of failed work."""
     if inputs.model is None:
         return {"author": ENGINE}
     return {"author": inputs.model.model_id, "promptVersion": VERSION}
