@@ -6,6 +6,5 @@ A search takes one of two paths, with equal results:
 - `fast_search.py`, the fast path: no filters, no index, statements outside the session.
 
 Both have `by_distance` and `by_everything`, one for each ranking. `retrieval.py` tries the fast
-path where it applies. Otherwise, or if the engine has changed in the meantime, it takes the
-reference path.
+path where it applies. Otherwise, or if the engine has changed, it takes the reference path.
 """

@@ -18,11 +18,11 @@ _MAX_LARGER = 10_000
 
 
 class ScopeIndexes:
-    """A cache of all indexes, refreshed twice a minute in the background.
+    """A cache of all indexes, of which there are few, refreshed twice a minute in the background.
 
-    There are few indexes. An outdated entry makes a search slower, never wrong: the search compares
-    the whole scope if an existing index is not cached, or tries an index that no longer exists. The
-    first search of a process also runs without the cache.
+    An outdated entry makes a search slower, never wrong. The search then compares the whole scope
+    although it has an index, or tries an index that no longer exists. The first search of a process
+    also compares the whole scope.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -1,10 +1,9 @@
 """Candidates of a search, by meaning and by words, selected by one statement inside the scope.
 
 The statement reads the scope once: for each memory, its distance to the query and the query's terms
-in it. From these it derives the statistics of the terms and the neighbours of each memory in its
-source. It also selects the best memories by distance and by words. For a large scope, only the
-memories that match its indexes are read (`indexed_candidates.py`). Functions with a session take
-part in the caller's transaction.
+in it. From these it derives statistics of the terms, each memory's neighbours in its source, and
+the best memories by distance and by words. For a large scope, only memories that match its indexes
+are read (`indexed_candidates.py`). Functions with a session join the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -67,8 +66,7 @@ POOL = MOST
 for any search. It is the same for every request, so the first results are the same too."""
 
 TOLD_APART = 1e9
-"""Factor for word scores that keeps nine decimal places. Further places depend on the order of
-addition."""
+"""Factor that keeps nine decimal places; further ones depend on the order of addition."""
 _BYTE_ORDER = "C"
 """Collation that matches the order of ids in `small.py`, independent of the database's own."""
 
@@ -109,9 +107,8 @@ async def find_candidates(
 ) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the scope's statistics of the query's terms, and the candidates.
 
-    All memories are candidates, up to `POOL`; a large scope may return more. Near memories and
-    memories with matching words come before the other memories. Within both groups, newer memories
-    come first.
+    All memories are candidates, up to `POOL`; a large scope may return more. Memories that are near
+    or match words come before the rest, in both groups the newer ones first.
     """
     rows: Sequence[Row[Any]] = ()
     if isinstance(query.clause, False_):
@@ -244,8 +241,7 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
     """Select the live memories of the scope that have a fact, with the columns for ranking.
 
     Memories that the filters exclude still count as neighbours and in the statistics of terms. The
-    full join makes Postgres read both sides once, whatever the planner's statistics (see
-    `nearest.py`).
+    full join reads both sides once, whatever the planner's statistics (see `nearest.py`).
     """
     row, terms = MemoryRow, joined(MemoryRow)
     memories = (

@@ -24,10 +24,8 @@ from app.memory.retrieval.store.candidates import (
 )
 
 MOST = 200
-"""Maximum number of memories in a small scope. With 200, a search uses 0.25 ms more CPU time of the
-service than a selection in Postgres, and 0.75 ms less of Postgres. With more, other requests would
-wait too long.
-"""
+"""Maximum memories in a small scope. With 200, a search uses 0.25 ms more CPU time of the service
+and 0.75 ms less of Postgres. With more, other requests would wait too long."""
 
 
 class Read(NamedTuple):
