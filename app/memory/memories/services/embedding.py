@@ -164,8 +164,7 @@ class EngineEmbedding:
         """Return one unit vector by a model for each stored text, in order.
 
         Raises:
-            Unavailable: the model is not open here or is unavailable; `AWAY` lists other temporary
-                failures.
+            Unavailable: the model is unavailable or not open here; `AWAY` lists similar failures.
             FailedPrecondition: the model refuses, or the length of its vectors has changed.
             BadGateway: the model's response contains no vectors.
         """

@@ -110,12 +110,9 @@ async def create_at_once(
 ) -> MemoryRow | None:
     """Create a memory and finish its operation at once, in a separate transaction.
 
-    Return None and change nothing if the fast path does not apply:
-
-    - the engine has changed since it was read;
-    - the request or the memory's id is known;
-    - the caller has no access to the scope;
-    - the write is unusual (no vector, labels, no revision, no audit event).
+    Return None and change nothing if the fast path does not apply. It needs an unchanged engine, a
+    new request, a free memory id and access to the scope. The write must have a vector, a revision
+    and an audit event, and no labels.
     """
     vector, audit = new.vector, db.audit_within(new.scope)
     is_usual = writing.keeps_revisions and not writing.labels
@@ -333,10 +330,10 @@ async def erase(
 ) -> ErasedCounts:
     """Permanently remove memories and every row derived from them now, at a user's request.
 
-    Quotes of them are removed from the revisions of other memories and from the engine's
-    operations. If `with_scope` is set, only operations that name the memories are changed, since
-    the operations of the scope are erased as a whole. The caller holds locks on the memories and
-    the engine (`Lock.UPDATE`), so two erasures do not wait for each other's revisions.
+    Quotes of them are removed from other memories' revisions and from the engine's operations. With
+    `with_scope`, only operations that name them are changed; the scope's own are erased anyway. The
+    caller has locked the memories and the engine (`Lock.UPDATE`), so erasures do not wait for each
+    other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     await erasure.clear_requests(session, engine_id, memory_ids)
