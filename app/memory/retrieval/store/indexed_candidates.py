@@ -1,8 +1,8 @@
 """Candidates of a search in a large scope, selected by one statement that uses its indexes.
 
 A sample of the scope provides the statistics of the query's terms. Only the rarest terms select
-memories, as many as keep the number of matches small. A common term alone would not bring a memory
-into the first hits. The statement returns the same columns as the one in `candidates.py`.
+memories, as many terms as keep the matches few. A common term alone would not bring a memory into
+the first hits. The statement returns the same columns as the one in `candidates.py`.
 """
 
 from functools import cache
