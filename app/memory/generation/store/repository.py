@@ -1,4 +1,4 @@
-"""SQL statements about the lines that generations have read.
+"""All SQL statements about the lines that generations have read.
 
 All functions take part in the caller's transaction.
 """
