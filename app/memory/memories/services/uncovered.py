@@ -23,7 +23,7 @@ _MAX_ENGINES = 10_000
 
 @dataclass
 class _LanguageCounts:
-    """Counts for an engine by language, since the day of its last log entry."""
+    """The day of an engine's last log entry, and the counts by language since then."""
 
     logged_on: date | None = None
     counts: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""SQL statements that permanently remove memories, derived data and the identities of callers.
+"""All SQL statements that permanently remove memories, derived rows and identities of callers.
 
 Called by `store/ledger.py` alone. All functions take part in the caller's transaction.
 """
@@ -161,7 +161,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
 def _of_same_messages(
     engine_id: int, memory_ids: Sequence[str]
 ) -> Select[str, str | None, float | None]:
-    """Select memories that rest on the same messages, even without revisions."""
+    """Select memories that rest on the same messages as the given ones, even without revisions."""
     own, erased = aliased(MemoryRow), aliased(MemoryRow)
     places = ("engine_id", "scope_hash", "source", "position")
     is_same = and_(*(getattr(own, name) == getattr(erased, name) for name in places))

@@ -1,4 +1,4 @@
-"""SQL statements that read or rewrite memories to mask sensitive values in them.
+"""All SQL statements that read or rewrite memories to mask sensitive values in them.
 
 Writing functions are called by `memories/ledger.py` alone. All functions take part in the caller's
 transaction.

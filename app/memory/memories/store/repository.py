@@ -1,4 +1,4 @@
-"""SQL statements about memories and their derived rows.
+"""All SQL statements about memories and their derived rows.
 
 The writing functions, at the end, are called by `store/ledger.py` alone. All functions take part in
 the caller's transaction.
