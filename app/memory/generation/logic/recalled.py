@@ -1,7 +1,7 @@
-"""Recognition of memories that came back inside a user's turn (pure).
+"""Recognition of recalled memories inside a user's turn (pure).
 
 Prompts carry recalled memories into the next conversation, often within the user's message. They
-are not the user's words: read again, an old one would overwrite what replaced it.
+are not the user's words: if an old memory were read again, it would overwrite its replacement.
 """
 
 import json
@@ -13,27 +13,27 @@ from enum import Enum, auto
 from app.language.search_languages import is_function_word
 
 _MAX_ENTRIES = 500
-"""Entries of one turn that are compared with memories."""
+"""Maximum number of entries of one turn that are compared with memories."""
 _MAX_FAULTY = 20
-"""Lines of one turn that begin like JSON and are none; each is read as far as it may be some."""
+"""Maximum number of failed attempts to parse a line of one turn as JSON, since each costs time."""
 _LEAST_LIST = 2
 _MAX_HEADING_CHARS = 120
 _MAX_CELLS = 8
-"""Cells of a table's row that are compared."""
+"""Maximum number of cells of a table's row that are compared."""
 _ITEM = re.compile(
     r"[ \t]*(?:(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
     r"|\|[ \t]*)"
 )
-"""The start of a list's item or of a table's row."""
+"""The start of a list item or of a table's row."""
 _ASIDE = re.compile(r"\(([^()\n]{8,300})\)|\[([^\[\]\n]{8,300})\]")
-"""A text in parentheses within a sentence; a group is the text."""
+"""A text in parentheses within a sentence; the group is the text."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
 _INLINE = re.compile(r"(?![ \t]*[\[{][ \t]*[\"{])([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
 _WORD = re.compile(r"\w")
 _CLOSING = ("", "\n", "\r", ".", ",", ";", ":", "!", "?", ")")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
 _MARK_CHARS = 80
-"""Characters at the start of a line in which a mark is looked for."""
+"""Number of characters at the start of a line in which a mark is searched for."""
 _NOTES = re.compile(
     r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+"
     r"|(?<![ \t])[ \t]{1,8}[\[(][^\[\]()]{0,60}[\])]$"
@@ -68,7 +68,7 @@ _OF_USER = re.compile(
     r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
     re.IGNORECASE,
 )
-"""The user; the group is the English word after it, which may name a thing such as an interface."""
+"""A word for the user; the group is the next English word, which may name a thing ("interface")."""
 _KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})
 
 
@@ -77,9 +77,9 @@ class Told(Enum):
 
     NOTHING = auto()
     MEMORY = auto()
-    """A memory says it, live or deleted."""
+    """A live or deleted memory has this text."""
     EARLIER = auto()
-    """A memory said it, and says something else by now."""
+    """A memory had this text earlier, but has another one now."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class RecalledBlock:
     """A list, JSON, or lines under a heading, within other text.
 
     Attributes:
-        end: includes a mark such as "User message:" before the user's own words.
-        is_context: True if a heading speaks of memories, and the user's own words follow.
+        end: the end, including a mark such as "User message:" before the user's own words.
+        is_context: True if a heading mentions memories, and the user's own words follow.
     """
 
     begin: int
@@ -117,7 +117,7 @@ class RecalledBlock:
 
 @dataclass(frozen=True)
 class OwnWords:
-    """A turn's text without the recalled lines, and the number of them."""
+    """A turn's text without the recalled lines, and the number of these lines."""
 
     text: str
     recalled: int = 0
@@ -142,7 +142,7 @@ class _JsonValues:
         self._faulty = 0
 
     def at(self, line: _TextLine) -> tuple[list[RecalledEntry], int] | None:
-        """Return the texts in the value that begins at a line, and its end."""
+        """Return the texts in the JSON value that begins at a line, and the end of the value."""
         begin = line.begin + len(line.text) - len(line.text.lstrip())
         if self._text[begin : begin + 1] not in {"[", "{"} or self._faulty == _MAX_FAULTY:
             return None
@@ -156,7 +156,7 @@ class _JsonValues:
 
 
 def blocks_of(text: str) -> list[RecalledBlock]:
-    """Return the blocks of a turn, in order; none if there is no other text beside them."""
+    """Return the blocks of a turn, in order; if there is no other text, without the last block."""
     found: list[RecalledBlock] = []
     room = _MAX_ENTRIES
     for block in _blocks(_lines(text), _JsonValues(text)):
@@ -165,17 +165,18 @@ def blocks_of(text: str) -> list[RecalledBlock]:
         found.append(block)
         room -= len(block.entries)
     rest = _without(text, [(block.begin, block.end) for block in found])
-    # Under the last of several headings, the user's own words may stand.
+    # The user's own words may be under the last of several headings.
     return found if rest.strip() else found[:-1]
 
 
 def without_recalled(
     text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
 ) -> OwnWords:
-    """Take out what memories say; `told` says what the scope knows of a text.
+    """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
 
-    A block goes as a whole if half of its entries are known, if one is what a memory said earlier,
-    or if it is marked as context. Otherwise only its known entries go: users write lists, too.
+    A block is removed as a whole if half of its entries are known or one is the earlier text of a
+    memory. A block that is marked as context is also removed. Otherwise only the known entries are
+    removed, because users also write lists.
     """
     taken: list[tuple[int, int]] = []
     count = 0
@@ -218,7 +219,7 @@ def _told_of(spellings: Sequence[str], told: Callable[[str], Told]) -> Told:
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return the text without some spans.
 
-    A new line follows each span. Behind parentheses the sentence continues instead.
+    The text after a span starts a new line; after parentheses, the sentence continues.
     """
     pieces, at = [], 0
     for begin, end in spans:
@@ -252,7 +253,6 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
 
 
 def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
-    """Yield the texts in parentheses within a line."""
     for aside in _ASIDE.finditer(line.text):
         texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
         entries = tuple(_entry(line, *one.span()) for one in texts)
@@ -264,7 +264,7 @@ def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
 def _block_at(
     lines: Sequence[_TextLine], at: int, values: _JsonValues
 ) -> tuple[RecalledBlock | None, int]:
-    """Return the block that begins at a line, if one does, and the line after it."""
+    """Return the block that begins at a line, or None, and the line after it."""
     line = lines[at]
     heading = ""
     first = at
@@ -294,14 +294,14 @@ def _is_heading(line: _TextLine) -> bool:
 
 
 def _mark_end(line: _TextLine) -> int | None:
-    """Return the end of a mark of the user's own words at the start of a line, or None."""
+    """Return the end of a mark that introduces the user's own words in a line, or None."""
     indent = len(line.text) - len(line.text.lstrip())
     mark = _MARK.match(line.text[indent : indent + _MARK_CHARS])
     return None if mark is None else line.begin + indent + mark.end()
 
 
 def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
-    """Return the line after the list, or the lines under a heading, that begin at a line."""
+    """Return the line after a list or after the lines below a heading."""
     are_items = first < len(lines) and _ITEM.match(lines[first].text) is not None
     if not are_items and not has_heading:
         return first
@@ -316,7 +316,6 @@ def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool
 
 
 def _start(line: _TextLine) -> int:
-    """Return the place in a line behind its number or bullet."""
     item = _ITEM.match(line.text)
     return item.end() if item else len(line.text) - len(line.text.lstrip())
 
@@ -356,11 +355,11 @@ def _block(
     entries: Sequence[RecalledEntry],
     heading: str,
 ) -> RecalledBlock:
-    """Return a block; `after` is the line behind it.
+    """Return a block; `after` is the line after it.
 
-    It is context under a heading that speaks of memories or context, with a mark such as "User
-    message:" after it. A blank line is a mark, too, if the heading speaks of memories of the user:
-    "My memories:" is the user's own list.
+    It is context if its heading mentions memories or context, and a mark such as "User message:"
+    follows. If the heading mentions memories of the user, a blank line is enough as a mark. But
+    "My memories:" introduces the user's own list.
     """
     begin, end = span
     has_gap = after < len(lines) and lines[after].is_blank
@@ -375,7 +374,7 @@ def _block(
 
 
 def _is_of_user(heading: str) -> bool:
-    """Return True if a heading speaks of the user, rather than of a thing named after users."""
+    """Return True if a heading is about the user, not about a thing named after users."""
     for found in _OF_USER.finditer(heading):
         word = (found[1] or "").lower()
         if not word or word in _KNOWLEDGE or is_function_word(word):

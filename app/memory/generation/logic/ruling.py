@@ -17,7 +17,7 @@ def by_rules(
     *,
     by_meaning: bool,
 ) -> Generator[None, None, Plan]:
-    """Make the built-in rules' plan for the candidates, in steps.
+    """Make the plan of the built-in rules for the candidates, in steps.
 
     `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
     """

@@ -1,4 +1,4 @@
-"""The memories of the scope that candidates are compared with, and their earlier facts."""
+"""Memories of the scope to compare candidates with, and their earlier facts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,23 +39,23 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
 
 _CANDIDATES_PER_READ = 20
-"""Candidates whose neighbours one statement selects; without an index, each compares the scope."""
+"""Maximum candidates per statement; without an index, each candidate is compared with all rows."""
 _COMPARED_BY_WORDS = 1_000
-"""Newest memories of a scope, which are compared word by word while there are no vectors."""
+"""Number of newest memories of a scope to compare word by word while there are no vectors."""
 _SEARCHED = 20
-"""Memories that a search for one fact returns; a request to forget may mean any of them."""
+"""Memories that a search for one fact returns; a request to forget may refer to any of them."""
 _SHOWN_FOR_A_FACT = 3
 _MORE_BY_DETAIL = 2
-"""Further hits that are shown if they share a name or a number with the fact."""
+"""Further hits for the prompt, if they share a name or a number with the fact."""
 _OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
-"""Weights of a search for a statement, without the signals of answers to a question."""
+"""Weights of a search for a statement, without the signals that rank answers to a question."""
 
 
 @dataclass(frozen=True)
 class NearMemories:
     """The memories that a fact may be about, nearest first.
 
-    `has_more` is set if a request means everything and there are more memories than these.
+    `has_more` is set if a request refers to everything and there are more memories than these.
     """
 
     memories: Sequence[Neighbour] = ()
@@ -67,10 +67,10 @@ class NearCandidates:
     """Candidates with the memories near each of them.
 
     Attributes:
-        near: one for each candidate.
-        older: what became of the facts that were taken back later than they were said; they are no
-            candidates any more.
-        model_id: the model whose vectors give the distances; empty: shared words give them.
+        near: one entry for each candidate.
+        older: the outcomes of facts that were taken back later than they were stated; these facts
+            are no longer candidates.
+        model_id: the model of the vectors; empty if the distances are based on shared words.
     """
 
     candidates: Sequence[Candidate]
@@ -100,8 +100,8 @@ class Neighbourhood:
     async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate, read a few candidates at a time.
 
-        A change between two reads is detected at the write, since each memory has its version.
-        While the engine's model is away or is being replaced, memories that share words are near.
+        A change between two reads is detected at the write, because each memory has its version.
+        While the engine's model is unavailable or is being replaced, shared words are compared.
         Must not be called inside a transaction.
         """
         facts = [candidate.fact for candidate in candidates]
@@ -126,8 +126,8 @@ class Neighbourhood:
     async def searched(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate by the service's own search, for a model.
 
-        No similarity is too small: scales differ by embedder, and the memory that a move or a new
-        job ends is often far. Must not be called inside a transaction.
+        There is no minimum similarity, because scales differ by embedder. A memory that a move or a
+        new job ends is often far away. Must not be called inside a transaction.
         """
         facts = [candidate.fact for candidate in candidates]
         vectors = await self.embedding.vectors(self.engine.engine, facts)
@@ -168,7 +168,7 @@ class Neighbourhood:
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
     ) -> NearCandidates:
-        """Give the memories the times that they rest on, and leave out what was taken back."""
+        """Set the times that the memories rest on, and leave out facts that were taken back."""
         ids = sorted({memory.memory_id for one in near for memory in one.memories})
         async with self.resources.db.snapshot() as session:
             times = await stored_facts.rest_times(session, self.engine.engine, ids) if ids else {}
@@ -189,7 +189,7 @@ class Neighbourhood:
         candidates: Sequence[Candidate],
         near: Sequence[Sequence[Neighbour]],
     ) -> dict[str, EndedFact]:
-        """Return facts that a memory had until it was deleted or changed, by their hints."""
+        """Return facts, by their hints, that a memory had until it was deleted or changed."""
         now, engine_id = self.resources.clock.now(), self.engine.engine
         earlier = {
             candidate.fact
@@ -218,7 +218,7 @@ class Neighbourhood:
         return embedder is not None and embedder.lexical_only
 
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
-        """Return the newest memories, for a request to forget that means everything."""
+        """Return the newest memories, for a request to forget everything."""
         found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
         near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
         return NearMemories(near, len(found.rows) > _SEARCHED)
@@ -248,7 +248,7 @@ class Neighbourhood:
         return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
-        """Return for each fact the newest memories that share most words with it."""
+        """Return for each fact the newest memories that share the most words with it."""
         if not facts:
             return []
         async with self.resources.db.snapshot() as session:
@@ -270,7 +270,7 @@ class Neighbourhood:
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
         """Return the earlier facts of memories, newest first, from up to `shown` revisions each.
 
-        The present revision counts, so one revision is no history.
+        The present revision counts too, so a single revision is no history.
         """
         if shown <= 1 or not memory_ids:
             return {}
@@ -281,7 +281,7 @@ class Neighbourhood:
 
     @property
     def _most_forgotten(self) -> int:
-        """Number of memories shown for a request for everything: one more than it may delete."""
+        """Number of memories to compare for a request for everything: one above the limit."""
         return self.resources.settings.generation_max_forgets + 1
 
     @property
@@ -306,7 +306,7 @@ class Neighbourhood:
 
 
 def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
-    """Return the memories to show: all for a request to forget, else the nearest and a few more."""
+    """Return all memories for a request to forget, or else the nearest and a few more."""
     if candidate.forget:
         return NearMemories(near)
     details = names(candidate.fact) | numbers(candidate.fact)
@@ -319,7 +319,7 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
 
 
 def _timed(near: Sequence[Neighbour], times: Mapping[str, RestTime]) -> list[Neighbour]:
-    """Return memories with their times; one that was deleted meanwhile has none and is left out."""
+    """Return memories with their times, without memories deleted in the meantime."""
     return [
         replace(memory, rests_on=at.rests_on, is_held=at.is_held)
         for memory in near

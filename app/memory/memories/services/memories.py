@@ -57,7 +57,7 @@ from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
-# Columns by the name that a mask gives them.
+# Columns by their names in a field mask.
 _COLUMNS = wire_names(MemoryRow, ColumnRole.CONTENT)
 _IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, ColumnRole.KEPT)})
 _MASKABLE = (
@@ -65,24 +65,24 @@ _MASKABLE = (
 )
 
 _STATED = frozenset({"fact", "structured_content"})
-"""The fields that say what a memory states."""
+"""The fields that hold the statement of a memory."""
 
 TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
-"""Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
+"""Fields of a memory that hold texts of users; scopes, names and ids are not masked."""
 UNDELETE = "memories.undelete"
-"""Kind of the operation that brings a memory back."""
+"""Kind of the operation that undeletes a memory."""
 _CREATE = Method("memories.create", "CreateMemory")
 _UPDATE = Method("memories.update", "UpdateMemory")
 _DELETE = Method("memories.delete", "DeleteMemory")
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback", UNDELETE)
-"""The kinds of operations whose answers are a memory."""
+"""The kinds of operations that respond with a memory."""
 
 Labelled = TypeVar("Labelled", bound=DeletionFields)
 
 
 @dataclass(frozen=True)
 class Created:
-    """The done operation of a new memory; `response` is None if it must still be read."""
+    """The finished operation of a new memory; `response` is None if it must still be read."""
 
     row: OperationRow
     response: dict[str, Any] | None = None
@@ -90,7 +90,7 @@ class Created:
 
 @dataclass(frozen=True)
 class _NewMemory:
-    """A request to create a memory, with its fact embedded, and details for its operation."""
+    """A request to create a memory, with its embedded fact and details for its operation."""
 
     memory_id: str | None
     request: CreateMemoryRequest
@@ -114,7 +114,7 @@ class _NewMemory:
 
 @dataclass(frozen=True)
 class MemoryService:
-    """Memories as their users write them; generation writes through the same ledger."""
+    """Direct writes of memories by users; generation writes through the same ledger."""
 
     db: Database
     clock: Clock
@@ -142,10 +142,10 @@ class MemoryService:
         request: CreateMemoryRequest,
         once: IdempotencyKey | None,
     ) -> Created:
-        """Create a memory as it is given, without extraction or consolidation.
+        """Create a memory exactly as given, without extraction or consolidation.
 
-        Nearly always all is sent at once. If that does not apply or changes nothing, the memory is
-        created step by step.
+        The fast path sends all statements at once and nearly always works. If it does not apply or
+        changes nothing, the memory is created step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -161,7 +161,7 @@ class MemoryService:
         known = self.known.find(name)
         done = None if known is None else await self._create_fast(known, new_memory, once)
         if known is not None and done is not None:
-            # The engine was found as it is known.
+            # The write has confirmed the cached engine.
             self.known.note(known)
             return done
         opened = mutate(
@@ -195,7 +195,7 @@ class MemoryService:
             writing = self.writing(engine, new, new_memory.request)
             creation = new_memory.creation(config_of(engine))
         except InvalidArgument:
-            # A retry is answered although its moments have passed; the other path knows.
+            # A retry gets its response even if its times have passed; the slow path handles that.
             return None
         row = await ledger.create_at_once(self.db, engine, writing, creation, new, once)
         if row is None:
@@ -212,7 +212,7 @@ class MemoryService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Change the masked fields, or without a mask the fields that were sent.
+        """Change the fields in the mask, or without a mask the fields that were sent.
 
         Raises:
             Aborted: the etag is stale.
@@ -255,10 +255,10 @@ class MemoryService:
         *,
         permanent: bool,
     ) -> OperationRow:
-        """Delete a memory; it can be recovered for a while, unless `permanent`.
+        """Delete a memory; unless `permanent`, it can be recovered for a while.
 
-        A permanent deletion also accepts a memory that is already deleted. It removes every row
-        derived from it in this transaction; the operation's metadata counts them.
+        A permanent deletion also accepts a memory that is already deleted. It removes every derived
+        row in this transaction; the operation's metadata counts the rows.
 
         Raises:
             Aborted: the etag is stale.
@@ -288,9 +288,9 @@ class MemoryService:
             return await change.done(EMPTY)
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of an operation with the memory as the operation left it.
+        """Complete the response of an operation with the memory as the operation left it.
 
-        Only the name stays if that state is no longer known: the memory is erased or expired, its
+        Only the name remains if that state is unknown: the memory is erased or has expired, its
         engine is deleted, or no revision was kept.
         """
         name, version = MemoryName.parse(stored["name"]), int(stored["etag"])
@@ -299,13 +299,13 @@ class MemoryService:
         if memory is None:
             return unknown
         wire = memory.wire()
-        # A memory erased and created anew under the same id is another memory.
+        # A memory that was erased and created again under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
     async def admit_labels(
         self, name: EngineName, request: Labelled
     ) -> tuple[Labelled, dict[str, Any]]:
-        """Return a request whose only texts are labels, masked, and metadata about that."""
+        """Return a request with masked labels, its only texts, and metadata about the masking."""
         if not request.revision_labels:
             return request, {}
         fields = {"revision_labels"}
@@ -332,7 +332,7 @@ class MemoryService:
         request: DeletionFields,
         caller: str | None,
     ) -> ChangeContext:
-        """Return the context that all changes of an operation share; `caller` asked for it."""
+        """Return the context that all changes of an operation share; `caller` requested it."""
         config = config_of(engine)
         names = ("revisionTtl", "revisionExpireTime")
         life = Life(request.revision_ttl, request.revision_expire_time, names)
@@ -382,7 +382,7 @@ def _merged_content(
 ) -> dict[str, Any]:
     new = request.content()
     sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
-    # Provenance named by the present metadata goes with them; the ledger reads the new metadata's.
+    # Provenance from the present metadata is removed with them; the ledger reads the new metadata.
     own = dict.fromkeys(named_in(row.user_metadata))
     content = {**content_of(row), **own, **sent}
     if content["fact"] is None and content["structured_content"] is None:
@@ -391,7 +391,7 @@ def _merged_content(
 
 
 def _hold(request: UpdateMemoryRequest, changed: frozenset[str]) -> Hold:
-    """Return the effect on `held_time`: metadata that name a time are taken at their word."""
+    """Return the effect on `held_time`; metadata with a time take precedence over the change."""
     metadata = request.content()["user_metadata"]
     if "metadata" in changed and "event_time" in named_in(metadata):
         return Hold.CLEAR
@@ -407,7 +407,7 @@ def _new_expiry(
 ) -> datetime | None:
     """Return the expiry after an update.
 
-    A mask that names the expiry without a value removes the present one; the bank's default, if it
+    A mask that names the expiry without a value removes the present one. The bank's default, if it
     has one, then applies as for any update.
     """
     if changed & _EXPIRY_FIELDS:

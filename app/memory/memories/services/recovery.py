@@ -1,4 +1,4 @@
-"""Brings deleted memories back."""
+"""Undeletion of memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ _METHOD = Method(UNDELETE, "UndeleteMemory")
 
 @dataclass(frozen=True)
 class RecoveryService:
-    """Deleted memories, for as long as they can be brought back."""
+    """Undeletion of memories during their recovery window."""
 
     memories: MemoryService
 
@@ -41,7 +41,7 @@ class RecoveryService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Bring a deleted memory back as it was last, whether or not it has revisions.
+        """Restore a deleted memory to its last state, with or without revisions.
 
         Raises:
             Aborted: the etag is stale.
@@ -67,7 +67,7 @@ class RecoveryService:
                 row=row,
                 content=content_of(row),
                 expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
-                # A scan may have masked the fact meanwhile; it then waits for its vector.
+                # A scan may have masked the fact meanwhile; then it is queued for embedding.
                 vector=vector if row.fact == fact else None,
                 is_undeletion=True,
                 hold=Hold.SET,
