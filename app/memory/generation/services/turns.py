@@ -43,10 +43,10 @@ def turn_of(event: ContentEvent) -> Turn:
 
 
 def _between(before: str, after: str, *, was_cut: bool) -> str:
-    """Return the separator between two parts of a text.
+    """Return the separator between two parts of a text: usually none, as parts have their blanks.
 
-    But a sentence that has ended, or a file in between, begins a line, and a capital after a small
-    letter begins a word. A mark between digits is a part of a price or a time of the day.
+    After the end of a sentence or a file, a line begins; between a small letter and a capital, a
+    word. A mark between digits is part of a price or a time of the day.
     """
     if not before or (not was_cut and _FIRST_DIGITS.search(before) and _LAST_DIGITS.match(after)):
         return ""
