@@ -255,9 +255,11 @@ async def _compare(
     if not digests and not entries:
         return
     now = resources.clock.now()
-    async with resources.db.snapshot() as session:
-        known = await repository.find_known(session, name.engine, scope, digests, now)
-        facts = await stored_facts.find_facts(session, name.engine, scope, entries, now)
+    known = await repository.find_known(resources.db, name.engine, scope, digests, now)
+    facts = FactsOfScope()
+    if entries:
+        async with resources.db.snapshot() as session:
+            facts = await stored_facts.find_facts(session, name.engine, scope, entries, now)
     await asyncio.to_thread(conversation.compare, known, partial(_told, facts))
 
 

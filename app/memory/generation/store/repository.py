@@ -1,46 +1,57 @@
 """All SQL statements about the lines that generations have read.
 
-All functions take part in the caller's transaction.
+All functions but `find_known` take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import LargeBinary, any_, delete, literal, select
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import delete, select
 
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.clock import database_time
-from app.adapters.db.session import Session
+from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
+from app.adapters.db.texts import filled
 from app.kernel.scopes import scope_hash
 from app.memory.generation.store.tables import ReadLineRow
 from app.platform.engines.store import repository as engines
 
 _KEY = (ReadLineRow.engine_id, ReadLineRow.scope_hash, ReadLineRow.digest)
+_KNOWN = """
+select r.digest, r.expire_time
+from read_lines r
+where r.engine_id = %(engine)s and r.scope_hash = %(scope)s
+    and r.digest = any(%(digests)s::bytea[]) and r.expire_time > %(now)s and {reach}
+"""
 _LIVES_ON = Conflict(("engine_id", "scope_hash", "digest"), ("expire_time",))
 ERASURES = (RowsOf(ReadLineRow).erasure(),)
 """Erasure of the rows that belong to a scope."""
 
 
 async def find_known(
-    session: Session,
+    db: Database,
     engine_id: int,
     scope: Mapping[str, str],
     digests: Collection[bytes],
     now: datetime,
 ) -> dict[bytes, datetime]:
-    """Return the given digests that are stored, with their expiry times."""
+    """Return the given digests that are stored, with their expiry times.
+
+    A hot statement, in a transaction of its own: each generation asks it.
+    """
     if not digests:
         return {}
-    statement = select(ReadLineRow.digest, ReadLineRow.expire_time).where(
-        ReadLineRow.engine_id == engine_id,
-        ReadLineRow.scope_hash == scope_hash(scope),
-        ReadLineRow.digest == any_(literal(list(digests), ARRAY(LargeBinary()))),
-        ReadLineRow.expire_time > now,
-    )
-    return {row.digest: row.expire_time for row in await session.execute(statement)}
+    reach, values = db.reach(ReadLineRow, "r")
+    given = {
+        "engine": engine_id,
+        "scope": scope_hash(scope),
+        "digests": list(digests),
+        "now": now,
+    }
+    found = await db.run(*filled(_KNOWN.format(reach=reach), given | values))
+    return dict(found)
 
 
 async def keep(

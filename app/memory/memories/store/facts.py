@@ -28,8 +28,8 @@ _RESTS_ON = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.c
 class FactsOfScope:
     """The search hints `same:` of present facts of memories, and of their earlier facts."""
 
-    present: frozenset[str]
-    earlier: frozenset[str]
+    present: frozenset[str] = frozenset()
+    earlier: frozenset[str] = frozenset()
 
 
 class RestTime(NamedTuple):
@@ -50,8 +50,6 @@ async def find_facts(
 
     Earlier facts are only read from the thousand most recently changed memories.
     """
-    if not texts:
-        return FactsOfScope(frozenset(), frozenset())
     hints = sorted({same(text) for text in texts})
     is_of_scope = and_(_is_of(engine_id, scope), is_known(now))
     facts = await session.execute(
