@@ -95,6 +95,27 @@ CASES = {
         "stream_id",
         {"stream_id": "n::text", "process_time": "at", "seq": "n"},
     ),
+    "erasures": Case(
+        "failed erasures",
+        "erasures",
+        "certificate_id",
+        {
+            "certificate_id": "n::text",
+            "operation_id": "n::text",
+            "engine_name": "'projects/default/locations/local/reasoningEngines/' || e",
+            "has_sessions": "false",
+            "scope": "jsonb_build_object('user_id', n::text)",
+        },
+        left="operation_id = certificate_id",
+        also={
+            "operations": {
+                "operation_id": "n::text",
+                "kind": "'engines.eraseScope'",
+                "state": "'FAILED'",
+                "update_time": "at",
+            }
+        },
+    ),
     "lines read long ago": Case(
         "read lines",
         "read_lines",

@@ -173,7 +173,7 @@ class DatabaseErrors:
         else:
             return error
         _ERRORS.labels(state or "none").inc()
-        answer = _answer_of_cluster(cause) or await self._answer(state)
+        answer = _answer_of_cluster(cause) or _being_erased(cause) or await self._answer(state)
         if answer is None or answer.http_status >= 500:
             is_refused = answer is None or isinstance(answer, Internal)
             self._log(state or "none", cause, error, is_refused=is_refused)
@@ -244,9 +244,20 @@ def _too_slow() -> ServiceError:
     return DeadlineExceeded(message, Reason.DATABASE_UNAVAILABLE, metadata={"sqlstate": _TOO_SLOW})
 
 
-def _being_erased() -> ServiceError:
-    message = "The scope is being erased; write to it again when that has ended."
-    return FailedPrecondition(message, Reason.SCOPE_BEING_ERASED)
+def _being_erased(cause: BaseException | None) -> ServiceError | None:
+    """Return the answer to a write that our trigger refuses, which names the operation."""
+    if not isinstance(cause, psycopg.Error) or cause.sqlstate != _BEING_ERASED:
+        return None
+    operation, state = cause.diag.message_detail or "", cause.diag.message_hint or ""
+    if state in {"PENDING", "RUNNING"}:
+        end = "write to it again when that has ended."
+    else:
+        end = "that has not ended well: ask for the erasure again, or wait until it is taken up."
+    return FailedPrecondition(
+        f"The scope is being erased by {operation}; {end}",
+        Reason.SCOPE_BEING_ERASED,
+        metadata={"operation": operation, "state": state},
+    )
 
 
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
@@ -254,7 +265,6 @@ _ANSWERS: dict[str, Callable[[], ServiceError]] = {
     _TAKEN: _clash,
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
-    _BEING_ERASED: _being_erased,
 }
 
 

@@ -1,8 +1,9 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from prometheus_client import Counter
@@ -10,6 +11,7 @@ from prometheus_client import Counter
 from app.adapters.batches import paced
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
+from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
 from app.kernel.auth import JWT_PREFIX, Reach
@@ -177,6 +179,18 @@ class ErasureService:
         row = await operations.insert(session, self._operation(engine, subject))
         await self._insert(session, engine, subject, row.operation_id, given)
         return OperationName(engine, row.operation_id)
+
+    async def take_up(
+        self, before: datetime, session: Session, engine_id: int, keys: Sequence[Key]
+    ) -> int:
+        """Queue failed erasures of an engine again, under their certificates; return the count."""
+        rows = await repository.lock_failed(before, session, engine_id, keys)
+        for row in rows:
+            subject = Subject(engine_id, row.scope or {}, row.has_sessions)
+            new = self._operation(EngineName.parse(row.engine_name), subject)
+            queued = await operations.insert(session, new)
+            await repository.resume(session, row, queued.operation_id)
+        return len(rows)
 
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
         now, keep = self.resources.clock.now(), self.resources.settings.operation_retention
