@@ -1,7 +1,7 @@
 """Use cases of the audit log: record, list, export."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from typing_extensions import override
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
+from app.adapters.rare_lines import RareLines
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
 from app.kernel.clock import Clock
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 
 _DROPPED = Counter(
     "memory_bank_audit_events_dropped_total",
-    "Audit events of reads and refusals that were dropped while the primary was away.",
+    "Audit events of reads and refusals that were dropped, as the database could not be written.",
 )
 # Refusals that hold off a flood: a row for each would let the flood in by another door. They are
 # in the request metrics and in the log.
@@ -43,6 +44,8 @@ class AuditService(Auditor):
     db: Database
     clock: Clock
     settings: Settings
+    lines: RareLines = field(default_factory=RareLines)
+    """The lines about events that are not recorded: while a node is away, each request has one."""
 
     @classmethod
     def of(cls, resources: Resources) -> "AuditService":
@@ -82,15 +85,22 @@ class AuditService(Auditor):
             return
         if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
             # Not tried: the caller would wait twice for an unavailable database.
-            log.error("audit.not_recorded", method=audited.method, reason=error.reason)
+            self._log_lost(audited, reason=error.reason)
             return
         try:
             async with self.db.transaction() as session:
                 event = NewEvent(audited, self.clock.now(), error)
                 await repository.insert_events(session, [event])
         except Exception as failure:  # noqa: BLE001 - as the docstring has it
+            self._log_lost(audited, error=describe(failure))
+
+    def _log_lost(self, audited: Audited, **cause: str) -> None:
+        """Log an event that is not recorded, once a minute for each cause, and count it."""
+        _DROPPED.inc()
+        left_out = self.lines.due(tuple(cause.values()))
+        if left_out is not None:
             # Not `exception`: see `describe`.
-            log.error("audit.not_recorded", method=audited.method, error=describe(failure))  # noqa: TRY400 - as above
+            log.error("audit.not_recorded", method=audited.method, left_out=left_out, **cause)
 
     async def list_page(
         self, engine_id: int | None, filter_text: str | None, page: PageRequest
