@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from prometheus_client import Counter
@@ -180,11 +179,9 @@ class ErasureService:
         await self._insert(session, engine, subject, row.operation_id, given)
         return OperationName(engine, row.operation_id)
 
-    async def take_up(
-        self, before: datetime, session: Session, engine_id: int, keys: Sequence[Key]
-    ) -> int:
+    async def take_up(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
         """Queue failed erasures of an engine again, under their certificates; return the count."""
-        rows = await repository.lock_failed(before, session, engine_id, keys)
+        rows = await repository.lock_failed(session, engine_id, keys)
         for row in rows:
             subject = Subject(engine_id, row.scope or {}, row.has_sessions)
             new = self._operation(EngineName.parse(row.engine_name), subject)
