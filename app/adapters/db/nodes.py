@@ -1,0 +1,233 @@
+"""The nodes of a distributed database, as one process meets them: which of them are away.
+
+A node that hangs ends no statement: the coordinator, asked to cancel one, waits for the node, too.
+So nothing more is sent to it, and connections that wait for it are broken off. What was asked there
+fails as if the database were away, and the pool is there for the engines of other nodes.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import psycopg
+import structlog
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.adapters.db.errors import is_away, unavailable
+from app.adapters.db.opener import Connection, opener_of, shut_down
+from app.adapters.shared import Shared, look_at
+
+log = structlog.get_logger()
+
+_SUSPECT_SECONDS = 0.4
+"""Time of a transaction after which the nodes are asked whether they answer."""
+_ANSWER_SECONDS = 0.4
+"""Time in which a node answers, unless it is away."""
+_FRESH_SECONDS = 1.0
+"""Time for which an answer counts, and between two looks while a node is away."""
+_LONG_SECONDS = 2.0
+"""Time after which a transaction that is not for one engine counts as waiting for a node."""
+_MAX_PLACES = 10_000
+_HAS_NODES = b"select to_regproc('get_shard_id_for_distribution_column') is not null"
+# The offset keeps the planner from computing the shard of each number for each placement.
+_LYING = """
+select {selected}
+from (
+    select n, get_shard_id_for_distribution_column('engines', n) as shardid
+    from {numbers} as n offset 0
+) as numbered
+join pg_dist_placement using (shardid)
+join pg_dist_node using (groupid)
+where noderole = 'primary' and groupid <> 0
+"""
+_NAME = "nodename || ':' || nodeport"
+# A number on each node. So many miss none that holds one shard of a hundred.
+_NODES = (
+    _LYING.format(selected=f"{_NAME}, min(n)", numbers="generate_series(1::bigint, 2000)")
+    + "group by 1"
+).encode()
+_ENGINES_ON = _LYING.format(selected=f"n, {_NAME}", numbers="unnest(%s::bigint[])").encode()
+_PROBE = b"select from engines where engine_id = %s"
+
+_engine: ContextVar[int | None] = ContextVar("engine_asked", default=None)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """The use of a connection: for which engine, if for one, and since when."""
+
+    engine: int | None
+    since: float
+
+
+class Nodes:
+    """The nodes of the database of one process; none on a single server.
+
+    Attributes:
+        away: the addresses of those that did not answer when they were asked last.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.away: frozenset[str] = frozenset()
+        self._engine = engine
+        self._is_used = False
+        self._uses: dict[Connection, _Use] = {}
+        self._places: dict[int, str] = {}
+        """The nodes of engines, as of the last look."""
+        self._asking: set[Connection] = set()
+        self._probes: dict[str, asyncio.Task[bool]] = {}
+        self._looked = -_FRESH_SECONDS
+        self._looking = Shared(self._look)
+        self._watching: asyncio.Task[None] | None = None
+
+    def use(self) -> None:
+        """Begin to watch the connections of the pool, which is that of a distributed database."""
+        if not self._is_used:
+            self._is_used = True
+            pool = self._engine.sync_engine.pool
+            event.listen(pool, "checkout", lambda _, one, __: self.begin(one.driver_connection))
+            event.listen(pool, "checkin", lambda _, one: self.end(one.driver_connection))
+            event.listen(pool, "detach", lambda _, one: self.end(one.driver_connection))
+
+    def begin(self, connection: Connection) -> None:
+        """Note that a connection is used from now on."""
+        if self._is_used:
+            self._uses[connection] = _Use(_engine.get(), monotonic())
+
+    def end(self, connection: Connection | None) -> None:
+        """Note that a connection is not used any more."""
+        if connection is not None:
+            self._uses.pop(connection, None)
+
+    async def enter(self, engine_id: int) -> None:
+        """Note that the current task works for an engine from now on.
+
+        Raises:
+            Unavailable: the node of the engine is away.
+        """
+        if self._is_used:
+            _engine.set(engine_id)
+            if await self.is_away(engine_id):
+                raise unavailable()
+
+    async def is_away(self, engine_id: int) -> bool:
+        """Return True if the node of an engine, made or not, did not answer a second ago."""
+        if self.away and engine_id not in self._places:
+            self._places |= await self._places_of([engine_id])
+        return bool(self.away) and self._places.get(engine_id) in self.away
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Have the nodes asked whether they answer, if the block takes long."""
+        if not self._is_used:
+            yield
+            return
+        suspecting = asyncio.get_running_loop().call_later(_SUSPECT_SECONDS, self._watch)
+        try:
+            yield
+        finally:
+            suspecting.cancel()
+
+    async def look(self) -> frozenset[str]:
+        """Return the addresses of the nodes that do not answer, as of a second ago."""
+        if self._is_used and monotonic() - self._looked >= _FRESH_SECONDS:
+            await self._looking.result()
+        return self.away
+
+    async def close(self) -> None:
+        """Ask no more."""
+        tasks = [*self._probes.values(), *([self._watching] if self._watching else [])]
+        # A probe that waits for a node does not end when it is cancelled.
+        for connection in self._asking:
+            shut_down(connection)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _watch(self) -> None:
+        """Look until no node is away."""
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._keep_looking())
+            self._watching.add_done_callback(look_at)
+
+    async def _keep_looking(self) -> None:
+        # What an event would tell is what is asked here.
+        while await self.look():  # noqa: ASYNC110 - as above
+            await asyncio.sleep(_FRESH_SECONDS)
+
+    async def _look(self) -> None:
+        """Ask each node, but for those that still owe an answer, and break off what waits."""
+        numbers = await self._numbers()
+        for node, number in numbers.items():
+            if node not in self._probes:
+                self._probes[node] = asyncio.create_task(self._answers(number))
+        if self._probes:
+            await asyncio.wait(self._probes.values(), timeout=_ANSWER_SECONDS)
+        answering = {
+            node for node, probe in self._probes.items() if probe.done() and probe.result()
+        }
+        away = numbers.keys() - answering
+        self._probes = {node: probe for node, probe in self._probes.items() if not probe.done()}
+        if away != self.away:
+            log.warning("database.nodes_away", nodes=sorted(away))
+        self.away, self._looked = frozenset(away), monotonic()
+        if away:
+            self._watch()
+            await self._break_off()
+
+    async def _break_off(self) -> None:
+        """Break off the connections that wait for a node which is away."""
+        used = {use.engine for use in self._uses.values() if use.engine is not None}
+        known = {*used, *self._places.keys()} if len(self._places) < _MAX_PLACES else used
+        self._places = await self._places_of(known)
+        now = monotonic()
+        for connection, use in list(self._uses.items()):
+            if use.engine is None:
+                waits = now - use.since > _LONG_SECONDS
+            else:
+                waits = self._places.get(use.engine) in self.away
+            if waits:
+                shut_down(connection)
+
+    async def _numbers(self) -> dict[str, int]:
+        """Return a number that is an engine's on each node, by the node's address."""
+        if await self._ask(_HAS_NODES) == [(True,)]:
+            return dict(await self._ask(_NODES))
+        return {}
+
+    async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
+        return dict(await self._ask(_ENGINES_ON, [list(engine_ids)]))
+
+    async def _answers(self, number: int) -> bool:
+        """Return True if the node of a number answers."""
+        try:
+            async with self._connected() as connection:
+                await connection.execute(_PROBE, [number])
+        except psycopg.Error as error:
+            return not is_away(error)
+        return True
+
+    async def _ask(self, statement: bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what the coordinator answers; nothing while it is away, and with it all nodes."""
+        try:
+            async with self._connected() as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+        except psycopg.Error:
+            return []
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connection]:
+        """Open a connection beside the pool, which may be used up."""
+        connection = await opener_of(self._engine).open()
+        self._asking.add(connection)
+        try:
+            await connection.set_autocommit(True)
+            yield connection
+        finally:
+            self._asking.discard(connection)
+            await connection.close()
