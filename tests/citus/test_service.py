@@ -15,7 +15,7 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.citus.conftest import Service
 from tests.support.bank import ok
-from tests.support.citus import Cluster, ask
+from tests.support.citus import Cluster, ask, node_of
 from tests.support.errors import refusal
 from tests.support.operations import create_memory
 from tests.support.relays import Relay
@@ -32,10 +32,6 @@ _OLD = """
 _SEEN = """
     select inet_server_port(), current_setting('hnsw.ef_search'), current_setting('enable_sort')
     from engines where engine_id = 1
-"""
-_PLACE = """
-    select nodeport from citus_shards
-    where shardid = get_shard_id_for_distribution_column('engines', %s)
 """
 
 
@@ -85,8 +81,7 @@ async def _engines(client: httpx.AsyncClient, url: str) -> dict[object, list[obj
         ok(await client.post(_ENGINES, json={"displayName": "another"}))
         places = {}
         for (engine,) in ask(url, "select engine_id from engines"):
-            ((port,),) = ask(url, _PLACE, engine)
-            places.setdefault(port, []).append(engine)
+            places.setdefault(node_of(url, int(str(engine))).port, []).append(engine)
     return places
 
 

@@ -121,6 +121,11 @@ class Nodes:
             self._places |= await self._places_of([engine_id])
         return bool(self.away) and self._places.get(engine_id) in self.away
 
+    async def has_lost(self, engine_id: int) -> bool:
+        """Return True if the node of an engine, made or not, does not answer now."""
+        await self.look(age_seconds=0)
+        return await self.is_away(engine_id)
+
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Have the nodes asked whether they answer, if the block takes long."""
@@ -133,9 +138,9 @@ class Nodes:
         finally:
             suspecting.cancel()
 
-    async def look(self) -> frozenset[str]:
-        """Return the addresses of the nodes that do not answer, as of a second ago."""
-        if self._is_used and monotonic() - self._looked >= _FRESH_SECONDS:
+    async def look(self, age_seconds: float = _FRESH_SECONDS) -> frozenset[str]:
+        """Return the addresses of the nodes that do not answer; the answers may have an age."""
+        if self._is_used and monotonic() - self._looked >= age_seconds:
             await self._looking.result()
         return self.away
 

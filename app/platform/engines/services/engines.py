@@ -123,16 +123,35 @@ class EngineService:
         parent = _parent_of_new(location)
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
-        name = EngineName(parent.project, parent.location, await self._free_id(now))
-        await self.db.nodes.enter(name.engine)
+        while True:
+            name = EngineName(parent.project, parent.location, await self._free_id(now))
+            is_written = False
+            try:
+                await self.db.nodes.enter(name.engine)
+                async with self.db.transaction() as session:
+                    operation = await self._insert(session, name, request, once, now)
+                    is_written = True
+                return operation
+            except Unavailable:
+                # Not if it may be committed.
+                if is_written or not await self.db.nodes.has_lost(name.engine):
+                    raise
+
+    async def _insert(
+        self,
+        session: Session,
+        name: EngineName,
+        request: ReasoningEngineRequest,
+        once: IdempotencyKey | None,
+        now: datetime,
+    ) -> OperationRow:
         new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
-        async with self.db.transaction() as session:
-            known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
-            if known is not None:
-                return known
-            row = await repository.insert_engine(session, _new_values(name, request, now))
-            note(session, resource=str(name), engine=str(name.engine))
-            return await operations.insert_done(session, new, _response(row))
+        known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
+        if known is not None:
+            return known
+        row = await repository.insert_engine(session, _new_values(name, request, now))
+        note(session, resource=str(name), engine=str(name.engine))
+        return await operations.insert_done(session, new, _response(row))
 
     async def _free_id(self, now: datetime) -> int:
         """Return an id for a new engine, on a node that answers.
@@ -140,7 +159,6 @@ class EngineService:
         Raises:
             Unavailable: none of several ids lies on one.
         """
-        await self.db.nodes.look()
         for _ in range(_MOST_IDS):
             engine_id = new_id(now, NO_BUCKET)
             if not await self.db.nodes.is_away(engine_id):
@@ -203,7 +221,7 @@ class EngineService:
             try:
                 return await list_page(), ()
             except Unavailable:
-                if not await self.db.nodes.look():
+                if not await self.db.nodes.look(age_seconds=0):
                     raise
         away = self.db.nodes.away
         return await list_page(away), away

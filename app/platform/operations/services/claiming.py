@@ -113,6 +113,7 @@ class Claiming:
     async def _claim_of(self, hint: Hint, now: datetime, passed: PassedOver) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
         engine_id = hint.engine_id
+        await self._db.nodes.enter(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
             found = await finding.find_of_engine(self._db, engine_id, now, passed.callers)
