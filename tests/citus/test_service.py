@@ -26,7 +26,7 @@ from tests.support.workers import without_worker
 _ENGINES = "http://test/v1beta1/projects/default/locations/local/reasoningEngines"
 _OLD = """
     insert into audit_events (engine_id, create_time, event_id, method, result)
-    select n %% 5, now() - n * interval '1 hour', n::text, 'memories.create', 'OK'
+    select 1 + n %% 5, now() - n * interval '1 hour', n::text, 'memories.create', 'OK'
     from generate_series(1, 48) as n
 """
 _SEEN = """

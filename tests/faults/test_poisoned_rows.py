@@ -150,6 +150,15 @@ CASES = {
         left="request is not null",
     ),
     "audit events": Case("audit events", "audit_events", "event_id", {"event_id": "n::text"}),
+    "audit events of no engine": Case(
+        "audit events", "service_audit_events", "event_id", {"event_id": "n::text"}
+    ),
+    "request ids of no engine": Case(
+        "request ids of the service",
+        "service_request_ids",
+        "request_id",
+        {"request_id": "n::text", "remove_time": "at"},
+    ),
     "engines": Case("engines", "engines", "engine_id", {**_OF_ENGINES, "delete_time": "at"}),
     "memories of engines": Case(
         "engines",

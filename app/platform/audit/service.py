@@ -23,10 +23,13 @@ from app.kernel.paging import PageRequest
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.store import repository
 from app.platform.audit.store.repository import NewEvent
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
+
+_TABLES: Sequence[EventTable] = (AuditEventRow, ServiceEventRow)
+"""The tables of the log: of engines, and of no engine."""
 
 _DROPPED = Counter(
     "memory_bank_audit_events_dropped_total",
@@ -110,10 +113,10 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
         """
-        clause = self._clause(engine_id, filter_text)
+        clauses = self._clauses(engine_id, filter_text)
         query = {"list": "auditEvents", "engine": engine_id, "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        rows, token = asked.cut(await self._page(engine_id, clause, asked))
+        rows, token = asked.cut(await self._page(engine_id, clauses, asked))
         return ListAuditEventsResponse(
             audit_events=[AuditEvent.from_row(row) for row in rows], next_page_token=token
         )
@@ -126,22 +129,30 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter is unreadable or takes too long.
         """
-        clause = self._clause(engine_id, filter_text)
-        clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
-        async for rows in exported(repository.KEY, partial(self._page, engine_id, clause)):
+        now = self.clock.now()
+        clauses = [
+            replace(clause, condition=clause.condition & repository.until(table, now))
+            for table, clause in zip(_TABLES, self._clauses(engine_id, filter_text), strict=True)
+        ]
+        async for rows in exported(repository.KEY, partial(self._page, engine_id, clauses)):
             yield [AuditEvent.from_row(row) for row in rows]
 
-    def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
-        return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)
+    def _clauses(self, engine_id: int | None, filter_text: str | None) -> Sequence[Clause]:
+        """Return what a filter selects of each table."""
+        has_engines = engine_id is None
+        fields = [repository.filter_fields(table, has_engines=has_engines) for table in _TABLES]
+        return [read_filter(filter_text, each, self.settings) for each in fields]
 
     async def _page(
-        self, engine_id: int | None, clause: Clause, page: Slice
-    ) -> ReadRows[AuditEventRow]:
+        self, engine_id: int | None, clauses: Sequence[Clause], page: Slice
+    ) -> ReadRows[AuditEventRow | ServiceEventRow]:
+        of_engines = clauses[0]
         if engine_id is None:
-            list_page = partial(repository.list_page_of_all, clause=clause.condition, page=page)
-            return await self.db.read_all(list_page, statement_seconds=clause.seconds)
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            return await repository.list_page(session, engine_id, clause.condition, page)
+            conditions = [clause.condition for clause in clauses]
+            list_page = partial(repository.list_page_of_all, clauses=conditions, page=page)
+            return await self.db.read_all(list_page, statement_seconds=of_engines.seconds)
+        async with self.db.snapshot(statement_seconds=of_engines.seconds) as session:
+            return await repository.list_page(session, engine_id, of_engines.condition, page)
 
 
 def _of_another(event: NewEvent, told: Mapping[str, str]) -> list[NewEvent]:

@@ -59,8 +59,6 @@ _MOST_LOGGED = 20
 """Engines that a line of the log names."""
 _MOST_IDS = 30
 """Ids that a creation tries; of two nodes, one of which is away, all miss once in a billion."""
-# Request ids of creations are unique over the service: there is no engine yet.
-_NO_ENGINE = 0
 
 
 @dataclass(frozen=True)
@@ -131,11 +129,12 @@ class EngineService:
                 async with self.db.transaction() as session:
                     operation = await self._insert(session, name, request, once, now)
                     is_written = True
-                return operation
             except Unavailable:
                 # Not if it may be committed.
                 if is_written or not await self.db.nodes.has_lost(name.engine):
                     raise
+            else:
+                return operation
 
     async def _insert(
         self,
@@ -146,7 +145,7 @@ class EngineService:
         now: datetime,
     ) -> OperationRow:
         new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
-        known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
+        known = await idempotency.replay_operation(session, new, once, within=idempotency.NO_ENGINE)
         if known is not None:
             return known
         row = await repository.insert_engine(session, _new_values(name, request, now))
