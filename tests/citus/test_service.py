@@ -100,6 +100,7 @@ async def test_engines_of_a_worker_that_stops_answer_503_and_others_go_on(
         assert refusal(refused) == (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
         assert await _status(client, lost) == {503}
         assert await _status(client, kept[0]) == {200}
+        await resources.db.nodes.look(age_seconds=0)
         ready = await client.get("http://test/readyz")
         assert (ready.status_code, ready.json()["status"]) == (200, "ok")
         assert ready.json()["checks"]["degraded"] == str(before.address)

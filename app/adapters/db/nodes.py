@@ -24,14 +24,18 @@ from app.adapters.shared import Shared, look_at
 
 log = structlog.get_logger()
 
-_SUSPECT_SECONDS = 0.4
+_SUSPECT_SECONDS = 0.25
 """Time of a transaction after which the nodes are asked whether they answer."""
-_ANSWER_SECONDS = 0.4
+_ANSWER_SECONDS = 0.5
 """Time in which a node answers, unless it is away."""
 _FRESH_SECONDS = 1.0
-"""Time for which an answer counts, and between two looks while a node is away."""
+"""Time for which an answer counts."""
+_PAUSE_SECONDS = 0.5
+"""Pause between two looks while a node is away."""
+_STUCK_SECONDS = 0.7
+"""Time of a transaction for an engine after which it is broken off, if the node is away."""
 _LONG_SECONDS = 2.0
-"""Time after which a transaction that is not for one engine counts as waiting for a node."""
+"""The same of a transaction that is for no one engine, which may wait for any node."""
 _MAX_PLACES = 10_000
 _HAS_NODES = b"select to_regproc('get_shard_id_for_distribution_column') is not null"
 # The offset keeps the planner from computing the shard of each number for each placement.
@@ -76,6 +80,7 @@ class Nodes:
         self.away: frozenset[str] = frozenset()
         self._engine = engine
         self._is_used = False
+        self._has_nodes = False
         self._uses: dict[Connection, _Use] = {}
         self._places: dict[int, str] = {}
         """The nodes of engines, as of the last look."""
@@ -123,8 +128,16 @@ class Nodes:
 
     async def has_lost(self, engine_id: int) -> bool:
         """Return True if the node of an engine, made or not, does not answer now."""
-        await self.look(age_seconds=0)
-        return await self.is_away(engine_id)
+        return await self.is_away(engine_id) or (
+            bool(await self.look(age_seconds=0)) and await self.is_away(engine_id)
+        )
+
+    async def reached(self, engine_ids: Sequence[int]) -> Sequence[int]:
+        """Return those of some ids of engines, made or not, whose nodes answered last."""
+        if not self.away:
+            return engine_ids
+        places = self._places = {**self._places, **await self._places_of(engine_ids)}
+        return [one for one in engine_ids if places.get(one) not in self.away]
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -162,48 +175,48 @@ class Nodes:
 
     async def _keep_looking(self) -> None:
         # What an event would tell is what is asked here.
-        while await self.look():  # noqa: ASYNC110 - as above
-            await asyncio.sleep(_FRESH_SECONDS)
+        while await self.look(_PAUSE_SECONDS):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _look(self) -> None:
-        """Ask each node, but for those that still owe an answer, and break off what waits."""
+        """Ask each node, but for those that still owe an answer."""
         numbers = await self._numbers()
+        owing = set(self._probes.values())
         for node, number in numbers.items():
             if node not in self._probes:
                 self._probes[node] = asyncio.create_task(self._answers(number))
-        if self._probes:
-            await asyncio.wait(self._probes.values(), timeout=_ANSWER_SECONDS)
-        answering = {
-            node for node, probe in self._probes.items() if probe.done() and probe.result()
-        }
-        away = numbers.keys() - answering
-        self._probes = {node: probe for node, probe in self._probes.items() if not probe.done()}
+        if asked := [probe for probe in self._probes.values() if probe not in owing]:
+            await asyncio.wait(asked, timeout=_ANSWER_SECONDS)
+        done = {node: probe for node, probe in self._probes.items() if probe.done()}
+        away = {node for node in numbers if node not in done or not done[node].result()}
+        self._probes = {node: probe for node, probe in self._probes.items() if node not in done}
         if away != self.away:
             log.warning("database.nodes_away", nodes=sorted(away))
         self.away, self._looked = frozenset(away), monotonic()
+        self._places = await self._places_of(self._known()) if away else {}
         if away:
             self._watch()
-            await self._break_off()
+            self._break_off()
 
-    async def _break_off(self) -> None:
-        """Break off the connections that wait for a node which is away."""
+    def _known(self) -> set[int]:
+        """Return the engines whose nodes are worth knowing while one is away."""
         used = {use.engine for use in self._uses.values() if use.engine is not None}
-        known = {*used, *self._places.keys()} if len(self._places) < _MAX_PLACES else used
-        self._places = await self._places_of(known)
+        return used | self._places.keys() if len(self._places) < _MAX_PLACES else used
+
+    def _break_off(self) -> None:
+        """Break off the connections that have waited long for a node which is away."""
         now = monotonic()
         for connection, use in list(self._uses.items()):
-            if use.engine is None:
-                waits = now - use.since > _LONG_SECONDS
-            else:
-                waits = self._places.get(use.engine) in self.away
-            if waits:
+            is_away = use.engine is None or self._places.get(use.engine) in self.away
+            most = _LONG_SECONDS if use.engine is None else _STUCK_SECONDS
+            if is_away and now - use.since > most:
                 shut_down(connection)
 
     async def _numbers(self) -> dict[str, int]:
         """Return a number that is an engine's on each node, by the node's address."""
-        if await self._ask(_HAS_NODES) == [(True,)]:
-            return dict(await self._ask(_NODES))
-        return {}
+        if not self._has_nodes:
+            self._has_nodes = await self._ask(_HAS_NODES) == [(True,)]
+        return dict(await self._ask(_NODES)) if self._has_nodes else {}
 
     async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
         return dict(await self._ask(_ENGINES_ON, [list(engine_ids)]))

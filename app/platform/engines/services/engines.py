@@ -158,10 +158,11 @@ class EngineService:
         Raises:
             Unavailable: none of several ids lies on one.
         """
-        for _ in range(_MOST_IDS):
-            engine_id = new_id(now, NO_BUCKET)
-            if not await self.db.nodes.is_away(engine_id):
-                return engine_id
+        await self.db.nodes.look(age_seconds=0)
+        count = _MOST_IDS if self.db.nodes.away else 1
+        ids = [new_id(now, NO_BUCKET) for _ in range(count)]
+        for engine_id in await self.db.nodes.reached(ids):
+            return engine_id
         raise unavailable()
 
     async def update(
