@@ -28,6 +28,8 @@ async def find_by_ids(
 
     Only the first ones are read that have at most `max_bytes` in all; None: no bound.
     """
+    if not memory_ids:
+        return {}
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == query.engine_id)
