@@ -21,7 +21,8 @@ class ScopeIndexes:
     """A cache of all indexes, of which there are few, read twice a minute beside the searches.
 
     An outdated entry makes a search slower, never wrong: it compares the whole scope if it misses
-    an existing index, or tries one that is gone. So does the first search of a process.
+    an existing index, or tries one that is gone. The start of a process reads them for the first
+    search.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -55,6 +56,7 @@ class ScopeIndexes:
 
     async def read(self) -> None:
         """Read all indexes now; while the database is away, the last known ones stay."""
+        self._read_at = self._monotonic()
         try:
             self._known = await self._db.read_all(indexes.list_ready)
         except ServiceError:

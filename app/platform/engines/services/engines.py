@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import true
 
 from app.adapters.db.errors import unavailable
 from app.adapters.db.filters import read_filter
@@ -244,7 +243,7 @@ class EngineService:
         where = repository.is_within(reach) & clause.condition
 
         async def read(session: Session) -> ReadRows[EngineRow]:
-            there = await reachable.is_elsewhere(session, away) if away else true()
+            there = await reachable.is_elsewhere(session, away)
             return await repository.list_page(session, location, where & there, asked)
 
         rows, token = asked.cut(await self.db.read_all(read, statement_seconds=clause.seconds))

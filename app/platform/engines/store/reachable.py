@@ -6,7 +6,7 @@ ids on it; then the statement names them, and reaches no other node.
 
 from collections.abc import Collection
 
-from sqlalchemy import BigInteger, ColumnElement, any_, literal, text
+from sqlalchemy import BigInteger, ColumnElement, any_, literal, text, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.adapters.db.session import Session
@@ -34,7 +34,9 @@ lateral json_array_elements_text(case when success then result::json else '[]' e
 
 
 async def is_elsewhere(session: Session, away: Collection[str]) -> ColumnElement[bool]:
-    """Select the engines on all nodes but those that are away."""
+    """Select the engines on all nodes but those that are away, if there are some."""
+    if not away:
+        return true()
     ids = (await session.execute(_IDS, {"away": list(away)})).scalars().all()
     condition: ColumnElement[bool] = EngineRow.engine_id == any_(
         literal(list(ids), ARRAY(BigInteger()))
