@@ -1,4 +1,4 @@
-"""What each worker of a cluster holds: engines, memories and bytes."""
+"""Contents of each worker of a cluster: engines, memories and bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ order by node.nodename, node.nodeport
 
 @dataclass(frozen=True)
 class Held:
-    """What a worker holds; the bytes are those of all tables that lie by engine."""
+    """The contents of a worker; the bytes are of all tables that lie by engine."""
 
     node: Address
     engines: int
@@ -46,7 +46,7 @@ class Held:
 
 
 def read_held(connection: Connection) -> Sequence[Held]:
-    """Return what each worker holds; it asks all nodes."""
+    """Return the contents of each worker; all nodes are asked."""
     return [
         Held(Address(host, port), engines, memories, size)
         for host, port, engines, memories, size in connection.execute(_HELD)
