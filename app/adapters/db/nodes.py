@@ -8,7 +8,7 @@ fails as if the database were away, and the pool is there for the engines of oth
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -37,26 +37,26 @@ _STUCK_SECONDS = 0.7
 _LONG_SECONDS = 2.0
 """The same of a transaction that is for no one engine, which may wait for any node."""
 _MAX_PLACES = 10_000
-_HAS_NODES = b"select to_regproc('get_shard_id_for_distribution_column') is not null"
-# The offset keeps the planner from computing the shard of each number for each placement.
-_LYING = """
-select {selected}
+_HAS_NODES = b"select to_regclass('pg_dist_node') is not null"
+_NODES = b"""
+select nodename, nodeport from pg_dist_node
+where noderole = 'primary' and groupid <> 0 and isactive
+"""
+# Beside all tables, whose locks others may hold for long.
+_PROBE = b"""
+select success from master_run_on_worker(array[%s], array[%s::int], array['select 1'], false)
+"""
+# The offset keeps the planner from computing the shard of each id for each placement.
+_ENGINES_ON = b"""
+select engine_id, nodename || ':' || nodeport
 from (
-    select n, get_shard_id_for_distribution_column('engines', n) as shardid
-    from {numbers} as n offset 0
-) as numbered
+    select engine_id, get_shard_id_for_distribution_column('engines', engine_id) as shardid
+    from unnest(%s::bigint[]) as engine_id offset 0
+) as known
 join pg_dist_placement using (shardid)
 join pg_dist_node using (groupid)
-where noderole = 'primary' and groupid <> 0
+where noderole = 'primary'
 """
-_NAME = "nodename || ':' || nodeport"
-# A number on each node. So many miss none that holds one shard of a hundred.
-_NODES = (
-    _LYING.format(selected=f"{_NAME}, min(n)", numbers="generate_series(1::bigint, 2000)")
-    + "group by 1"
-).encode()
-_ENGINES_ON = _LYING.format(selected=f"n, {_NAME}", numbers="unnest(%s::bigint[])").encode()
-_PROBE = b"select from engines where engine_id = %s"
 
 _engine: ContextVar[int | None] = ContextVar("engine_asked", default=None)
 
@@ -145,7 +145,8 @@ class Nodes:
         if not self._is_used:
             yield
             return
-        suspecting = asyncio.get_running_loop().call_later(_SUSPECT_SECONDS, self._watch)
+        loop = asyncio.get_running_loop()
+        suspecting = loop.call_later(_SUSPECT_SECONDS, self._watch, context=Context())
         try:
             yield
         finally:
@@ -154,7 +155,8 @@ class Nodes:
     async def look(self, age_seconds: float = _FRESH_SECONDS) -> frozenset[str]:
         """Return the addresses of the nodes that do not answer; the answers may have an age."""
         if self._is_used and monotonic() - self._looked >= age_seconds:
-            await self._looking.result()
+            # In the name of no request, and in no transaction.
+            await asyncio.create_task(self._looking.result(), context=Context())
         return self.away
 
     async def close(self) -> None:
@@ -180,15 +182,15 @@ class Nodes:
 
     async def _look(self) -> None:
         """Ask each node, but for those that still owe an answer."""
-        numbers = await self._numbers()
+        nodes = await self._list()
         owing = set(self._probes.values())
-        for node, number in numbers.items():
+        for node, address in nodes.items():
             if node not in self._probes:
-                self._probes[node] = asyncio.create_task(self._answers(number))
+                self._probes[node] = asyncio.create_task(self._answers(*address))
         if asked := [probe for probe in self._probes.values() if probe not in owing]:
             await asyncio.wait(asked, timeout=_ANSWER_SECONDS)
         done = {node: probe for node, probe in self._probes.items() if probe.done()}
-        away = {node for node in numbers if node not in done or not done[node].result()}
+        away = {node for node in nodes if node not in done or not done[node].result()}
         self._probes = {node: probe for node, probe in self._probes.items() if node not in done}
         if away != self.away:
             log.warning("database.nodes_away", nodes=sorted(away))
@@ -212,23 +214,24 @@ class Nodes:
             if is_away and now - use.since > most:
                 shut_down(connection)
 
-    async def _numbers(self) -> dict[str, int]:
-        """Return a number that is an engine's on each node, by the node's address."""
+    async def _list(self) -> dict[str, tuple[str, int]]:
+        """Return the hosts and ports of the nodes, by their addresses."""
         if not self._has_nodes:
             self._has_nodes = await self._ask(_HAS_NODES) == [(True,)]
-        return dict(await self._ask(_NODES)) if self._has_nodes else {}
+        found = await self._ask(_NODES) if self._has_nodes else []
+        return {f"{host}:{port}": (host, port) for host, port in found}
 
     async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
         return dict(await self._ask(_ENGINES_ON, [list(engine_ids)]))
 
-    async def _answers(self, number: int) -> bool:
-        """Return True if the node of a number answers."""
+    async def _answers(self, host: str, port: int) -> bool:
+        """Return True if a node answers."""
         try:
             async with self._connected() as connection:
-                await connection.execute(_PROBE, [number])
+                found = await connection.execute(_PROBE, [host, port])
+                return await found.fetchone() == (True,)
         except psycopg.Error as error:
             return not is_away(error)
-        return True
 
     async def _ask(self, statement: bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return what the coordinator answers; nothing while it is away, and with it all nodes."""
