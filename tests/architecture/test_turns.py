@@ -30,7 +30,6 @@ LOOPS = {
         "app.adapters.db.standby",
         "watch",
     ): "a connection is opened each time, which takes turns, or a pause is made",
-    ("app.adapters.db.nodes", "_keep_looking"): "it pauses after each look",
     ("app.adapters.db.standby", "_keep_asking"): "it pauses before each question",
     (
         "app.platform.limits.services.rates",
